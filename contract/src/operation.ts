@@ -1,0 +1,129 @@
+import Type, { type Static, type TProperties, type TSchema } from 'typebox'
+import type { ProblemCode } from './problems.ts'
+import { Exactly, Page } from './shapes.ts'
+
+export const actorTypes = [
+  'user',
+  'service_account',
+  'shared_runtime_operator',
+  'workload',
+  'node_agent',
+  'platform_operator',
+] as const
+export type ActorType = (typeof actorTypes)[number]
+
+/** `read` changes nothing and leaves no record; `recorded_read` is a read worth a record; `change` changes something and is recorded. */
+export type Effect = 'read' | 'recorded_read' | 'change'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/**
+ * One thing the world may ask, declared once. Validation, types, serialisation, OpenAPI, the actor allowlist and the documents
+ * are derived from it. The type parameters hold the computed types, so that nobody downstream computes them again.
+ */
+export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown, A extends string = string> {
+  readonly id: string
+  readonly method: Method
+  readonly path: string
+  readonly summary: string
+  readonly description: string | undefined
+  readonly actors: readonly ActorType[]
+  /** The action that is judged; several are alternatives in a fixed order, of which one must be allowed. */
+  readonly actions: readonly A[]
+  readonly effect: Effect
+  readonly params: TSchema
+  readonly query: TSchema
+  readonly body: TSchema | undefined
+  readonly reply: TSchema | undefined
+  readonly success: 200 | 201 | 202 | 204
+  readonly is_paged: boolean
+  /** The answer holds secret material: it is never stored, replayed or cached. */
+  readonly is_secret_reply: boolean
+  readonly problems: readonly ProblemCode[]
+  /** Exists only in the types. */
+  readonly types?: { readonly params: P; readonly query: Q; readonly body: B; readonly reply: R }
+}
+
+interface Declared<P extends TProperties, Q extends TProperties, B extends TSchema, R extends TSchema, A extends string> {
+  id: string
+  method: Method
+  path: string
+  summary: string
+  description?: string
+  actors: readonly ActorType[]
+  action: A | readonly A[]
+  effect: Effect
+  params?: P
+  query?: Q
+  body?: B
+  reply?: R
+  success?: 200 | 201 | 202 | 204
+  is_secret_reply?: boolean
+  problems: readonly ProblemCode[]
+}
+
+type Members<P extends TProperties> = Static<ReturnType<typeof Exactly<P>>>
+// biome-ignore lint/complexity/noBannedTypes: an operation without parameters has an object without members
+type None = {}
+
+export const operation = <
+  P extends TProperties = None,
+  Q extends TProperties = None,
+  B extends TSchema = TSchema,
+  R extends TSchema = TSchema,
+  const A extends string = string,
+>(
+  declared: Declared<P, Q, B, R, A>,
+): Operation<Members<P>, Members<Q>, Static<B>, Static<R>, A> => ({
+  id: declared.id,
+  method: declared.method,
+  path: declared.path,
+  summary: declared.summary,
+  description: declared.description,
+  actors: declared.actors,
+  actions: typeof declared.action === 'string' ? [declared.action] : declared.action,
+  effect: declared.effect,
+  params: Exactly(declared.params ?? {}),
+  query: Exactly(declared.query ?? {}),
+  body: declared.body,
+  reply: declared.reply,
+  success: declared.success ?? (declared.reply ? 200 : 204),
+  is_paged: false,
+  is_secret_reply: declared.is_secret_reply ?? false,
+  problems: declared.problems,
+})
+
+/** A list: `limit` and `cursor` are added to the query, the items come in a stable order. */
+export const listOperation = <
+  P extends TProperties = None,
+  Q extends TProperties = None,
+  I extends TSchema = TSchema,
+  const A extends string = string,
+>({
+  item,
+  query,
+  problems,
+  ...declared
+}: Omit<Declared<P, Q, TSchema, TSchema, A>, 'body' | 'reply' | 'success' | 'method' | 'effect'> & { item: I; effect?: Effect }) => {
+  const listed = operation({
+    ...declared,
+    method: 'GET',
+    effect: declared.effect ?? 'read',
+    query: {
+      ...query,
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
+      cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 2048, pattern: '^[A-Za-z0-9_-]+$' })),
+    },
+    reply: Page(item),
+    problems: ['cursor_invalid', ...problems],
+  })
+  return { ...listed, is_paged: true } as Operation<
+    Members<P>,
+    Members<Q> & { limit?: number; cursor?: string },
+    unknown,
+    { items: Static<I>[]; next_cursor: string | null },
+    A
+  >
+}
+
+export type Input<O> = O extends Operation<infer P, infer Q, infer B, unknown> ? { params: P; query: Q; body: B } : never
+export type Reply<O> = O extends Operation<unknown, unknown, unknown, infer R> ? R : never
