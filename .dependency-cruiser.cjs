@@ -1,0 +1,116 @@
+// Which room may look into which. A new edge is a new word in this table, and so a line in a diff.
+const rails = ['http', 'authz', 'policies', 'audit', 'work', 'db', 'kernel']
+
+const rooms = {
+  kernel: [],
+  db: ['kernel'],
+  work: ['db', 'kernel'],
+  audit: ['work', 'db', 'kernel'],
+  policies: ['work', 'db', 'kernel'],
+  authz: ['policies', 'audit', 'work', 'db', 'kernel'],
+  http: ['authz', 'policies', 'audit', 'work', 'db', 'kernel'],
+  tenancy: [...rails],
+  principals: ['tenancy', ...rails],
+  roles: ['principals', 'tenancy', ...rails],
+  elevations: ['principals', 'tenancy', ...rails],
+  'audit-trail': ['tenancy', ...rails],
+  'policy-admin': ['tenancy', ...rails],
+  keys: [...rails],
+  tokens: ['keys', 'principals', 'tenancy', ...rails],
+}
+
+// Processes meet in the contract and nowhere else; what drives them from outside may import them.
+const packages = {
+  contract: [],
+  server: ['contract'],
+  idp: [],
+  tools: ['contract', 'server', 'idp'],
+  test: ['contract', 'server', 'idp', 'tools'],
+}
+
+// Libraries that one room alone may speak to.
+const doors = [
+  { library: 'pg', room: 'db' },
+  { library: 'fastify', room: 'http' },
+  { library: '@fastify/[^/]+', room: 'http' },
+]
+
+const anyOf = (names) => `(?:${names.join('|')})`
+// A test sits beside the code and may build its world from anywhere.
+const tests = '\\.test\\.ts$'
+const outside = ['^tools/', '^test/', tests]
+const npm = (library) => `(?:^|/)node_modules/(?:@types/)?${library}/`
+
+const roomRules = Object.entries(rooms).map(([room, sees]) => ({
+  name: `room-${room}`,
+  comment: `${room} sees ${sees.length > 0 ? sees.join(', ') : 'no other room'}`,
+  severity: 'error',
+  from: { path: `^server/src/${room}/`, pathNot: tests },
+  to: { path: '^server/src/', pathNot: `^server/src/${anyOf([room, ...sees])}/` },
+}))
+
+const packageRules = Object.entries(packages).map(([name, sees]) => ({
+  name: `package-${name}`,
+  comment: `${name} imports ${sees.length > 0 ? sees.join(', ') : 'no other package'}`,
+  severity: 'error',
+  from: { path: `^${name}/`, pathNot: tests },
+  to: { path: `^${anyOf(Object.keys(packages))}/`, pathNot: `^${anyOf([name, ...sees])}/` },
+}))
+
+const doorRules = doors.map(({ library, room }) => ({
+  name: `only-${room}-imports-${library.replace('/[^/]+', '')}`,
+  severity: 'error',
+  from: { path: '.', pathNot: [`^server/src/${room}/`, ...outside] },
+  to: { path: npm(library) },
+}))
+
+const config = {
+  forbidden: [
+    ...roomRules,
+    ...packageRules,
+    ...doorRules,
+    {
+      name: 'room-not-in-the-table',
+      comment: 'a folder of server/src gets a line in the table before it imports anything',
+      severity: 'error',
+      from: { path: '^server/src/[^/]+/', pathNot: [`^server/src/${anyOf(Object.keys(rooms))}/`, tests] },
+      to: {},
+    },
+    {
+      name: 'contract-imports-typebox-only',
+      severity: 'error',
+      from: { path: '^contract/', pathNot: tests },
+      to: { pathNot: ['^contract/', npm('typebox')] },
+    },
+    {
+      name: 'no-test-in-the-product',
+      severity: 'error',
+      from: { pathNot: outside },
+      to: { path: [tests, '^test/'] },
+    },
+    { name: 'no-cycle', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'no-orphan',
+      severity: 'error',
+      from: { orphan: true, pathNot: [tests, '\\.d\\.ts$', '^tools/[^/]+$'] },
+      to: {},
+    },
+    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(?:^|/)(?:coverage|\\.gatehouse)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+      extensions: ['.ts', '.mjs', '.js', '.json'],
+    },
+  },
+}
+
+// Not enumerable: dependency-cruiser refuses keys it does not know, and the generated drawing of the rooms needs the table.
+Object.defineProperty(config, 'rooms', { value: rooms })
+
+module.exports = config

@@ -1,0 +1,111 @@
+import { existsSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { checks } from './test/checks.ts'
+import { hasPart, isPart, partNames, parts } from './test/parts.ts'
+import { runAloud, runQuietly } from './test/run.ts'
+import { judgeSkips } from './test/skips.ts'
+import { compare, summaryOf } from './trace/compare.ts'
+import { readOpen, readRequirements } from './trace/requirements.ts'
+import { readResults, resultsPath, type TestResult } from './trace/results.ts'
+
+const filter = process.argv.slice(2).filter((argument) => argument !== '--')
+const filtered = filter.length > 0
+const count = { passed: 0, failed: 0, skipped: 0 }
+const failures: string[] = []
+
+const heading = (text: string) => console.log(`\n── ${text}`)
+const pass = (text: string) => {
+  count.passed += 1
+  console.log(`✓ ${text}`)
+}
+const fail = (text: string) => {
+  count.failed += 1
+  failures.push(text)
+  console.log(`✗ ${text}`)
+}
+const judge = (name: string, faults: readonly string[], summary = '') => {
+  for (const fault of faults) console.log(`  ${fault}`)
+  if (faults.length === 0) pass(`${name}${summary && `: ${summary}`}`)
+  else fail(`${name}: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`)
+}
+
+const missing = partNames.filter((part) => !hasPart(part))
+const required = (process.env['GATEHOUSE_REQUIRE'] ?? '').split(',').filter((name) => name !== '')
+
+const checkParts = () => {
+  heading('parts of this machine')
+  for (const part of partNames) console.log(`  ${part}: ${missing.includes(part) ? 'missing' : 'present'}`)
+  for (const name of required) {
+    if (!isPart(name)) fail(`required part ${name}: there is no such part`)
+    else if (missing.includes(name)) fail(`required part ${name} is missing: ${parts[name].path}`)
+    else pass(`required part ${name}`)
+  }
+}
+
+const runChecks = async () => {
+  for (const { name, args } of checks) {
+    heading(name)
+    const { ok, output, seconds } = await runQuietly(args)
+    if (!ok) console.log(output)
+    const text = `${name} (${seconds.toFixed(1)} s)`
+    if (ok) pass(text)
+    else fail(text)
+  }
+}
+
+const runTests = async (): Promise<TestResult[]> => {
+  heading('tests')
+  // A filtered run is no evidence about the whole, so it must not pass for the newest results.
+  const path = filtered ? resultsPath.replace('.json', '-filtered.json') : resultsPath
+  await rm(path, { force: true })
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${path}`]
+  const { ok, seconds } = await runAloud(['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...filter])
+  const results = existsSync(path) ? await readResults(path) : []
+  for (const { outcome, file, name } of results) {
+    count[outcome] += 1
+    if (outcome === 'failed') failures.push(`${file}: ${name}`)
+  }
+  console.log(`tests took ${seconds.toFixed(1)} s`)
+  if (results.length === 0) fail('no test ran')
+  // An unhandled error or a broken set-up fails the run without failing a test.
+  else if (!ok && !results.some(({ outcome }) => outcome === 'failed')) fail('vitest itself failed, see above')
+  return results
+}
+
+const reportSkips = async (results: readonly TestResult[]) => {
+  heading('skipped')
+  const skipped = results.filter(({ outcome }) => outcome === 'skipped')
+  for (const part of missing) console.log(`  part:${part} ${parts[part].serves}`)
+  for (const { file, name } of skipped) console.log(`  ${file}: ${name}`)
+  count.skipped += missing.length
+  const allowed = (await readFile('test/allowed-skips.txt', 'utf8')).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  const faults = judgeSkips(
+    allowed,
+    missing,
+    skipped.map(({ name }) => name),
+  )
+  judge('skips', faults, `${missing.length + skipped.length}, all allowed`)
+}
+
+const traceRequirements = async (results: readonly TestResult[]) => {
+  heading('requirements')
+  const trace = compare(await readRequirements(), await readOpen(), results)
+  judge('trace', trace.faults, summaryOf(trace))
+}
+
+const started = performance.now()
+if (filtered) {
+  console.log(`Only the tests that match: ${filter.join(' ')}. No other check, no trace.`)
+  await runTests()
+} else {
+  checkParts()
+  await runChecks()
+  const results = await runTests()
+  await reportSkips(results)
+  await traceRequirements(results)
+}
+
+heading(`${((performance.now() - started) / 1000).toFixed(0)} s in all`)
+for (const failure of failures) console.log(`✗ ${failure}`)
+console.log(`${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped`)
+process.exitCode = count.failed > 0 ? 1 : 0

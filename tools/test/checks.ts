@@ -1,0 +1,16 @@
+import { existsSync } from 'node:fs'
+
+const bin = 'node_modules'
+const places = ['contract', 'server', 'idp', 'tools', 'test'].filter((place) => existsSync(place))
+
+/** What must hold before the first test: each is a script that says nothing worth reading unless it fails. */
+export const checks: readonly { name: string; args: readonly string[] }[] = [
+  { name: 'types', args: [`${bin}/ts7/bin/tsc`, '-p', '.'] },
+  { name: 'lint', args: [`${bin}/@biomejs/biome/bin/biome`, 'check', '--error-on-warnings', '.'] },
+  {
+    name: 'architecture rules',
+    args: [`${bin}/dependency-cruiser/bin/dependency-cruise.mjs`, '--config', '.dependency-cruiser.cjs', '--progress', 'none', ...places],
+  },
+  { name: 'dead code', args: [`${bin}/knip/bin/knip.js`] },
+  { name: 'generated documents', args: ['tools/generate.ts', '--check'] },
+]

@@ -1,0 +1,15 @@
+import { existsSync } from 'node:fs'
+
+/** What a machine may have or lack. `npm test` looks and never installs; `npm run setup:system` installs. */
+export const parts = {
+  postgres15: { path: '/usr/lib/postgresql/15/bin/postgres', serves: "the database tests on Debian's PostgreSQL 15" },
+  chromium: { path: '/usr/bin/chromium', serves: 'the browser tests' },
+} as const
+
+export type Part = keyof typeof parts
+
+export const partNames = Object.keys(parts) as Part[]
+
+export const isPart = (name: string): name is Part => Object.hasOwn(parts, name)
+
+export const hasPart = (part: Part): boolean => existsSync(parts[part].path)

@@ -1,0 +1,27 @@
+import { dirname } from 'node:path'
+import { defineConfig } from 'vitest/config'
+import { hasPart, parts } from './tools/test/parts.ts'
+
+const ours = ['contract', 'server', 'idp', 'tools', 'test']
+const places = (suffix: string) => ours.map((place) => `${place}/**/*${suffix}.ts`)
+const dbTests = places('.db.test')
+const e2eTests = ['test/e2e/**/*.test.ts']
+const globalSetup = ['test/start-postgres.ts']
+const debian = { name: 'db15', include: dbTests, globalSetup, provide: { postgresBinDir: dirname(parts.postgres15.path) } }
+
+export default defineConfig({
+  test: {
+    // Two cores; each worker is a process of its own, so that a test may change its environment.
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+    projects: [
+      { extends: true, test: { name: 'unit', include: places('.test'), exclude: [...dbTests, ...e2eTests, '**/node_modules/**'] } },
+      { extends: true, test: { name: 'db', include: dbTests, globalSetup } },
+      { extends: true, test: { name: 'e2e', include: e2eTests, globalSetup, testTimeout: 120_000, hookTimeout: 120_000 } },
+      // The same database tests on the oldest PostgreSQL we promise; a machine without it says so in the list of skips.
+      ...(hasPart('postgres15') ? [{ extends: true as const, test: debian }] : []),
+    ],
+  },
+})
