@@ -1,0 +1,13 @@
+-- What the application's database role may do; applied after each migration. `:app` is that role.
+-- It owns nothing. It deletes nothing but idempotency keys past their day; audit rows it can only add.
+revoke all on all tables in schema public from :app;
+grant usage on schema public to :app;
+grant select, insert, update on
+  users, organizations, projects, tenant_memberships, project_memberships,
+  role_definitions, role_definition_versions, role_permissions,
+  platform_role_bindings, tenant_role_bindings, project_role_bindings,
+  policy_values
+  to :app;
+grant select on policy_definitions, schema_migrations to :app;
+grant select, insert on audit_logs to :app;
+grant select, insert, update, delete on idempotency_keys to :app;

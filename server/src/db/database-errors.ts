@@ -1,0 +1,35 @@
+import { type ProblemCode, problems } from '@gatehouse/contract/problems'
+import { Problem } from '../kernel/problem.ts'
+
+const text = (error: unknown, member: 'code' | 'constraint' | 'message'): string => {
+  const value = (error as Record<string, unknown> | null)?.[member]
+  return typeof value === 'string' ? value : ''
+}
+
+const isProblemCode = (name: string): name is ProblemCode => Object.hasOwn(problems, name)
+
+/** Lost a race that some serial order would have won or refused. */
+export const worthRetrying = (error: unknown): boolean => ['40001', '40P01'].includes(text(error, 'code'))
+
+// Connection lost or refused, resources exhausted, server stopping, statement cancelled by its limit, read-only standby.
+const unavailableStates = /^(08|53|57|58|25006)/
+const unavailableErrors = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
+const unavailableMessages = /timeout|terminated|Connection ended|not queryable|closed/i
+
+/**
+ * What a database error means to a caller. A constraint is named after the problem it guards against, so a lost race says
+ * the same as a failed check. What we do not know stays as it is and becomes a 500.
+ */
+export const problemOf = (error: unknown): unknown => {
+  if (error instanceof Problem) return error
+  const code = text(error, 'code')
+  const constraint = text(error, 'constraint')
+  if (code.startsWith('23') && isProblemCode(constraint)) return new Problem(constraint, undefined, error)
+  if (code === '55P03') return new Problem('idempotency_in_progress', undefined, error)
+  const isPostgres = error instanceof Error && error.constructor.name === 'DatabaseError'
+  if (unavailableStates.test(code) || unavailableErrors.has(code) || worthRetrying(error))
+    return new Problem('dependency_unavailable', undefined, error)
+  if (error instanceof Error && !isPostgres && code === '' && unavailableMessages.test(error.message))
+    return new Problem('dependency_unavailable', undefined, error)
+  return error
+}

@@ -1,0 +1,131 @@
+import pg from 'pg'
+import { problemOf, worthRetrying } from './database-errors.ts'
+import type { Statement } from './statement.ts'
+
+/** One transaction: the only way to speak to the database. */
+export interface Tx {
+  /** Exactly one row, or it is a bug. */
+  one<Row>(statement: Statement<Row>): Promise<Row>
+  maybe<Row>(statement: Statement<Row>): Promise<Row | undefined>
+  many<Row>(statement: Statement<Row>): Promise<Row[]>
+  /** The database's clock when the transaction began: the one instant of its work. */
+  readonly now: string
+}
+
+export interface Database {
+  transaction<T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>): Promise<T>
+  /** Whether the database answers now. */
+  ping(): Promise<boolean>
+  close(): Promise<void>
+}
+
+const { builtins } = pg.types
+const instant = (text: string) => new Date(text).toISOString()
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (oid === builtins.TIMESTAMPTZ) return instant
+    if (oid === builtins.INT8) return Number
+    return pg.types.getTypeParser(oid, format as 'text')
+  }) as typeof pg.types.getTypeParser,
+}
+
+const begin = {
+  read: 'begin isolation level repeatable read read only',
+  write: 'begin isolation level read committed',
+}
+
+const attempts = 4
+
+export interface DatabaseOptions {
+  url: string
+  max_connections?: number
+  /** Longer than this is as good as down. */
+  statement_timeout_ms?: number
+  onError?: (error: Error) => void
+}
+
+export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms = 5000, onError = () => {} }: DatabaseOptions): Database => {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: max_connections,
+    types,
+    connectionTimeoutMillis: 2000,
+    statement_timeout: statement_timeout_ms,
+    // The server's own limit does not help when the line is dead.
+    query_timeout: statement_timeout_ms + 1000,
+    idle_in_transaction_session_timeout: 30_000,
+    application_name: 'gatehouse',
+  })
+  // Without a listener a stopped database would end the process.
+  pool.on('error', onError)
+
+  // Only what the database said is read as the database's: an error of a verb keeps its own meaning.
+  const said = new WeakSet<object>()
+  const heard = async <T>(answer: Promise<T>): Promise<T> =>
+    answer.catch((error: unknown) => {
+      if (typeof error === 'object' && error !== null) said.add(error)
+      throw error
+    })
+  const isSaid = (error: unknown) => typeof error === 'object' && error !== null && said.has(error)
+
+  const once = async <T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>): Promise<T> => {
+    const client = await heard(pool.connect())
+    let broken: Error | undefined
+    client.on('error', onError)
+    try {
+      const [, time] = (await heard(
+        client.query(`${begin[mode]}; select transaction_timestamp() as now`),
+      )) as unknown as pg.QueryResult[]
+      const query = async <Row>({ name, text, values, parse }: Statement<Row>): Promise<Row[]> =>
+        (await heard(client.query({ name, text, values: values as unknown[] }))).rows.map(parse)
+      const result = await within({
+        now: time!.rows[0].now,
+        many: query,
+        maybe: async (statement) => {
+          const rows = await query(statement)
+          if (rows.length > 1) throw new Error(`expected one row at most, got ${rows.length}`)
+          return rows[0]
+        },
+        one: async (statement) => {
+          const rows = await query(statement)
+          if (rows.length !== 1) throw new Error(`expected one row, got ${rows.length}`)
+          return rows[0]!
+        },
+      })
+      await heard(client.query('commit'))
+      return result
+    } catch (error) {
+      await client.query('rollback').catch((failed: Error) => {
+        broken = failed
+      })
+      throw error
+    } finally {
+      client.off('error', onError)
+      client.release(broken)
+    }
+  }
+
+  return {
+    transaction: async (mode, within) => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await once(mode, within)
+        } catch (error) {
+          // A verb reaches nothing but the transaction, so what lost a race can simply be done again.
+          if (attempt < attempts && isSaid(error) && worthRetrying(error)) continue
+          throw isSaid(error) ? problemOf(error) : error
+        }
+      }
+    },
+    ping: async () => {
+      try {
+        await pool.query('select 1')
+        return true
+      } catch {
+        return false
+      }
+    },
+    close: () => pool.end(),
+  }
+}
+
