@@ -1,0 +1,99 @@
+import { Problem } from '../kernel/problem.ts'
+import type { Work } from '../work/work.ts'
+import { type Action, actions } from './actions.ts'
+import { type Decision, decide, isOverridden } from './decide.ts'
+import { type Facts, readFacts } from './facts.ts'
+import { type Kind, nowhere, type Place } from './kind.ts'
+
+declare const proof: unique symbol
+/** A row, and the proof that this work may do `A` to it. Only this room can make one. */
+export type Authorized<A extends Action, R> = R & { readonly [proof]: A }
+
+/** How an allow came about; verbs that give rights away must ask. */
+export interface Authority {
+  readonly action: Action
+  readonly is_override: boolean
+  readonly facts: Facts
+}
+const authorities = new WeakMap<object, Authority>()
+export const authorityOf = (row: Authorized<Action, object>): Authority => authorities.get(row)!
+
+interface Judged {
+  readonly action: Action
+  readonly decision: Decision
+}
+
+const judge = (alternatives: readonly Action[], facts: Facts): Judged => {
+  const judged = alternatives.map((action) => ({ action, decision: decide(action, facts) }))
+  // A refusal reports the first alternative's reason.
+  return judged.find(({ decision }) => decision.decision === 'allow') ?? judged[0]!
+}
+
+const note = (work: Work, type: string, alternatives: readonly Action[], place: Place, { decision }: Judged, is_visible: boolean) =>
+  work.trail.asked.push({
+    actions: alternatives,
+    resource_type: type,
+    resource_id: place.id,
+    tenant_id: place.tenant_id,
+    project_id: place.project_id,
+    allowed: decision.decision === 'allow',
+    reason_code: decision.reason_code,
+    is_visible,
+  })
+
+/**
+ * Throws unless the actor may do the action (or one of the alternatives) to the row. An absent row and one in a tenant of
+ * strangers answer alike, byte for byte: the absent one is judged as lying in no tenant at all.
+ */
+export const authorize = async <A extends Action, R extends object>(
+  work: Work,
+  action: A | readonly A[],
+  kind: Kind<R>,
+  row: R | undefined,
+): Promise<Authorized<A, R>> => {
+  const alternatives: readonly A[] = typeof action === 'string' ? [action] : action
+  const place = row ? kind.placeOf(row, work.actor) : nowhere
+  const facts = await readFacts(work, place)
+  work.trail.platform_role = facts.platform_role
+  const judged = judge(alternatives, facts)
+  const { decision } = judged
+  const isPlatform = alternatives.every((each) => actions[each].tier === 'platform')
+  // A disabled actor learns that he is disabled, whatever he asked for.
+  const isVisible = facts.may_know || isPlatform || decision.reason_code === 'actor_disabled'
+  note(work, kind.type, alternatives, place, judged, isVisible)
+  if (decision.decision === 'deny') {
+    if (!isVisible || (!row && decision.reason_code === 'membership_missing')) throw new Problem(kind.missing)
+    throw new Problem('insufficient_permissions', { reason_code: decision.reason_code })
+  }
+  if (!row) throw new Problem(kind.missing)
+  // A fresh object: one proof must not speak for another use of the same row.
+  const authorized = { ...row } as Authorized<A, R>
+  authorities.set(authorized, { action: judged.action, is_override: isOverridden(judged.action, facts), facts })
+  return authorized
+}
+
+/** The rows among these that the actor may do the action to; for lists, which show exactly what a single read would. */
+export const authorizedAmong = async <R extends object>(work: Work, action: Action, kind: Kind<R>, rows: readonly R[]): Promise<R[]> => {
+  const seen: R[] = []
+  for (const row of rows) {
+    const facts = await readFacts(work, kind.placeOf(row, work.actor))
+    if (decide(action, facts).decision === 'allow') seen.push(row)
+  }
+  return seen
+}
+
+/** The product's own doings hold a proof too; each names its cause, and no request can come by one. */
+export type SystemCause = 'first_sign_in' | 'membership_cascade' | 'development_seed'
+export const systemProof = <A extends Action, R extends object>(work: Work, cause: SystemCause, action: A, row: R): Authorized<A, R> => {
+  work.trail.asked.push({
+    actions: [action],
+    resource_type: 'system',
+    resource_id: cause,
+    tenant_id: null,
+    project_id: null,
+    allowed: true,
+    reason_code: null,
+    is_visible: true,
+  })
+  return { ...row } as Authorized<A, R>
+}

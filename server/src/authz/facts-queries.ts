@@ -1,0 +1,57 @@
+import { Exactly, Nullable } from '@gatehouse/contract/shapes'
+import Type from 'typebox'
+import { sql } from '../db/statement.ts'
+
+const BoundRole = Exactly({
+  name: Type.String(),
+  is_builtin: Type.Boolean(),
+  state: Type.String(),
+  /** Of custom roles; built-ins take theirs from the catalogue. */
+  permissions: Type.Array(Type.String()),
+})
+
+const UserFacts = Exactly({
+  is_disabled: Type.Boolean(),
+  platform_roles: Type.Array(BoundRole),
+  tenant_state: Nullable(Type.String()),
+  is_tenant_member: Type.Boolean(),
+  tenant_roles: Type.Array(BoundRole),
+  project_state: Nullable(Type.String()),
+  is_project_member: Type.Boolean(),
+  project_roles: Type.Array(BoundRole),
+})
+
+/** Everything the engine needs to know about one person in one place, in one read. Ended rows do not exist here. */
+export const userFacts = (user_id: string, tenant_id: string | null, project_id: string | null) => sql(UserFacts)`
+  select
+    u.disabled_at is not null as is_disabled,
+    coalesce((
+      select jsonb_agg(jsonb_build_object('name', d.name, 'is_builtin', d.is_builtin, 'state', d.state, 'permissions', '[]'::jsonb))
+        from platform_role_bindings b join role_definitions d on d.id = b.role_definition_id
+       where b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null), '[]') as platform_roles,
+    (select o.state from organizations o where o.id = ${tenant_id}::uuid and o.deleted_at is null) as tenant_state,
+    exists (
+      select from tenant_memberships m
+       where m.tenant_id = ${tenant_id}::uuid and m.user_id = u.id and m.deleted_at is null) as is_tenant_member,
+    coalesce((
+      select jsonb_agg(jsonb_build_object('name', d.name, 'is_builtin', d.is_builtin, 'state', d.state, 'permissions', array(
+               select p.permission_key from role_permissions p where p.role_version_id = v.id and not d.is_builtin)))
+        from tenant_role_bindings b
+        join role_definition_versions v on v.id = b.role_version_id
+        join role_definitions d on d.id = v.role_definition_id
+       where b.tenant_id = ${tenant_id}::uuid and b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null
+         and (b.expires_at is null or b.expires_at > transaction_timestamp()) and d.deleted_at is null), '[]') as tenant_roles,
+    (select p.state from projects p where p.id = ${project_id}::uuid) as project_state,
+    exists (
+      select from project_memberships m
+       where m.project_id = ${project_id}::uuid and m.user_id = u.id and m.deleted_at is null) as is_project_member,
+    coalesce((
+      select jsonb_agg(jsonb_build_object('name', d.name, 'is_builtin', d.is_builtin, 'state', d.state, 'permissions', array(
+               select p.permission_key from role_permissions p where p.role_version_id = v.id and not d.is_builtin)))
+        from project_role_bindings b
+        join role_definition_versions v on v.id = b.role_version_id
+        join role_definitions d on d.id = v.role_definition_id
+       where b.project_id = ${project_id}::uuid and b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null
+         and (b.expires_at is null or b.expires_at > transaction_timestamp()) and d.deleted_at is null), '[]') as project_roles
+  from users u
+ where u.id = ${user_id}::uuid`

@@ -1,0 +1,29 @@
+import type { ProblemCode } from '@gatehouse/contract/problems'
+import type { Actor } from '../work/work.ts'
+import type { Relation } from './actions.ts'
+
+/** Where a resource is, and how the actor stands to it. */
+export interface Place {
+  readonly id: string | null
+  readonly tenant_id: string | null
+  readonly project_id: string | null
+  readonly relations: readonly Relation[]
+}
+
+/** What the engine must know of a noun, and no more: how its rows lie in tenants and projects. */
+export interface Kind<R> {
+  readonly type: string
+  readonly missing: ProblemCode
+  readonly placeOf: (row: R, actor: Actor) => Place
+}
+
+/** In no tenant: where an absent resource is, so that it answers like one in a tenant of strangers. */
+export const nowhere: Place = { id: null, tenant_id: null, project_id: null, relations: [] }
+
+/** The platform itself, for actions that concern no tenant's resource. */
+export const platformKind: Kind<{ id: 'platform' }> = {
+  type: 'platform',
+  missing: 'route_not_found',
+  placeOf: () => ({ ...nowhere, id: 'platform' }),
+}
+export const thePlatform = { id: 'platform' } as const

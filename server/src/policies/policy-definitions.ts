@@ -1,0 +1,87 @@
+/**
+ * Every limit the product knows: its type, bounds, purpose, where it may be set and which direction is stricter. The code owns
+ * them; the table is a mirror. `default` is written as the global value once; it is never read in place of a missing one.
+ */
+interface Defined {
+  readonly type: 'integer' | 'number' | 'boolean' | 'string_list' | 'scope_map'
+  readonly purpose: string
+  readonly default?: unknown
+  readonly bounds?: { readonly minimum?: number; readonly maximum?: number; readonly max_items?: number }
+  readonly scopes?: readonly ('global' | 'tenant' | 'project')[]
+  readonly direction?: 'global' | 'tighten_lower' | 'tighten_upper' | 'most_specific'
+}
+
+const seconds = (purpose: string, value: number | undefined, minimum: number, maximum: number): Defined => ({
+  type: 'integer',
+  purpose,
+  ...(value === undefined ? {} : { default: value }),
+  bounds: { minimum, maximum },
+})
+const perMinute = (purpose: string, value: number): Defined => ({
+  type: 'integer',
+  purpose,
+  default: value,
+  bounds: { minimum: 1, maximum: 10_000_000 },
+})
+
+export const policyDefinitions = {
+  'auth.service_account_token_ttl_seconds': seconds('Lifetime of service-account and shared-runtime operator tokens.', 3600, 60, 86_400),
+  'auth.iam_token_issuer.default_ttl_seconds': seconds('Lifetime of every other machine token when none is asked for.', 900, 60, 86_400),
+  'auth.iam_token_issuer.max_ttl_seconds': seconds('No machine token lives longer.', 3600, 60, 86_400),
+  'auth.iam_token_issuer.allowed_audiences': {
+    type: 'string_list',
+    purpose: 'Audiences that a machine token may name.',
+    default: ['gpuaas-api'],
+    bounds: { max_items: 50 },
+  },
+  'auth.iam_token_issuer.allowed_scopes': {
+    type: 'scope_map',
+    purpose: 'Per class of actor, the permission keys that its tokens may carry; `*` is all that the class can hold.',
+    default: { service_account: ['*'], shared_runtime_operator: ['*'], workload: ['*'], node_agent: ['*'], platform_operator: ['*'] },
+    bounds: { max_items: 200 },
+  },
+  'auth.iam_token_issuer.provider_session_ttl_seconds': seconds('Lifetime of brokered provider sessions.', 3600, 60, 43_200),
+  'rate_limit.api_requests_per_minute': perMinute('Requests a minute for one person.', 600),
+  'rate_limit.machine_requests_per_minute': perMinute('Requests a minute for one machine actor.', 6000),
+  'rate_limit.decision_requests_per_minute': perMinute('Decision requests a minute for one caller.', 600_000),
+  'rate_limit.anonymous_requests_per_minute': perMinute('Requests a minute from one address without a valid token.', 1200),
+  'authorization.break_glass_max_seconds': seconds('Longest break-glass elevation.', 3600, 60, 86_400),
+  'authorization.break_glass_single_person': {
+    type: 'boolean',
+    purpose: 'Whether one person may grant an elevation that he asked for himself.',
+    default: false,
+  },
+  'authorization.opa.parity_ratio': {
+    type: 'number',
+    purpose: 'Share of equal decisions that OPA must reach before it may enforce.',
+    default: 0.9999,
+    bounds: { minimum: 0, maximum: 1 },
+  },
+  'authorization.opa.parity_window_seconds': seconds('The window in which that share is measured.', 86_400, 60, 2_592_000),
+  'authorization.opa.parity_min_samples': {
+    type: 'integer',
+    purpose: 'Fewer decisions than this in the window prove nothing.',
+    default: 10_000,
+    bounds: { minimum: 1, maximum: 1_000_000_000 },
+  },
+  // Defined without a value on purpose: graceful disable is refused until an operator sets it.
+  'authorization.role_disable_grace_window_seconds': seconds('How long bindings of a gracefully disabled role stay valid.', undefined, 0, 2_592_000),
+} as const satisfies Record<string, Defined>
+
+export type PolicyKey = keyof typeof policyDefinitions
+
+interface Shapes {
+  integer: number
+  number: number
+  boolean: boolean
+  string_list: readonly string[]
+  scope_map: Readonly<Record<string, readonly string[]>>
+}
+export type PolicyValue<K extends PolicyKey> = Shapes[(typeof policyDefinitions)[K]['type']]
+
+export const definitionOf = (key: PolicyKey): Required<Omit<Defined, 'default'>> & { default?: unknown } => ({
+  bounds: {},
+  scopes: ['global'],
+  direction: 'global',
+  ...(policyDefinitions[key] as Defined),
+})

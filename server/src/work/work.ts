@@ -1,0 +1,52 @@
+import type { ActorType } from '@gatehouse/contract/operation'
+import type { Tx } from '../db/database.ts'
+
+/** Who asks. `system` is the product itself: a first sign-in, a cascade, an expiry; its id names which. */
+export type Actor = { readonly type: ActorType; readonly id: string } | { readonly type: 'system'; readonly id: string }
+
+export type Severity = 'info' | 'warning' | 'high'
+
+/** What happened, before it is a row: who, when and under which correlation id come from the work. */
+export interface AuditEvent {
+  readonly action: string
+  readonly resource_type: string
+  readonly resource_id: string | null
+  readonly tenant_id: string | null
+  readonly project_id: string | null
+  readonly result: 'success' | 'denied' | 'failed'
+  readonly reason_code: string | null
+  readonly severity: Severity
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+/** What was asked of the engine in this work, and how it answered. */
+export interface Asked {
+  readonly actions: readonly string[]
+  readonly resource_type: string
+  readonly resource_id: string | null
+  readonly tenant_id: string | null
+  readonly project_id: string | null
+  readonly allowed: boolean
+  readonly reason_code: string | null
+  /** The caller may know that the resource exists. */
+  readonly is_visible: boolean
+}
+
+/** The traces of one work; it outlives a rollback, so that a refusal can still be recorded. */
+export interface Trail {
+  readonly asked: Asked[]
+  readonly events: AuditEvent[]
+  platform_role: string | null
+}
+
+/** One request's authority: passed explicitly, alive as long as its transaction. */
+export interface Work {
+  readonly actor: Actor
+  readonly correlation_id: string
+  /** The database's time at the start of the transaction; the only clock a verb knows. */
+  readonly now: string
+  readonly tx: Tx
+  readonly trail: Trail
+}
+
+export const newTrail = (): Trail => ({ asked: [], events: [], platform_role: null })
