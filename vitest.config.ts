@@ -1,13 +1,12 @@
-import { dirname } from 'node:path'
 import { defineConfig } from 'vitest/config'
-import { hasPart, parts } from './tools/test/parts.ts'
+import { hasPart } from './tools/test/parts.ts'
 
 const ours = ['contract', 'server', 'idp', 'tools', 'test']
 const places = (suffix: string) => ours.map((place) => `${place}/**/*${suffix}.ts`)
 const dbTests = places('.db.test')
 const e2eTests = ['test/e2e/**/*.test.ts']
 const globalSetup = ['test/start-postgres.ts']
-const debian = { name: 'db15', include: dbTests, globalSetup, provide: { postgresBinDir: dirname(parts.postgres15.path) } }
+const debian = { name: 'db15', include: dbTests, globalSetup }
 
 export default defineConfig({
   test: {

@@ -30,7 +30,7 @@ const judge = (name: string, faults: readonly string[], summary = '') => {
 }
 
 const missing = partNames.filter((part) => !hasPart(part))
-const required = (process.env['GATEHOUSE_REQUIRE'] ?? '').split(',').filter((name) => name !== '')
+const required = (process.env.GATEHOUSE_REQUIRE ?? '').split(',').filter((name) => name !== '')
 
 const checkParts = () => {
   heading('parts of this machine')

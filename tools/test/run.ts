@@ -34,6 +34,6 @@ export const runQuietly = (args: readonly string[]): Promise<Ran> => {
   return waitFor(child, () => Buffer.concat(chunks).toString('utf8').trim())
 }
 
-/** Runs a script on this same Node and lets it speak. */
+/** Runs a script on this same Node and lets it speak; on one stream, so that nothing of it can come after our last line. */
 export const runAloud = (args: readonly string[]): Promise<Ran> =>
-  waitFor(spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] }), () => '')
+  waitFor(spawn(process.execPath, args, { stdio: ['ignore', 1, 1] }), () => '')

@@ -16,6 +16,8 @@ export const judgeSkips = (allowed: readonly string[], missing: readonly string[
     ...missing.filter((name) => !named.includes(name)).map((name) => `${name} is missing and part:${name} is not an allowed skip`),
     ...skipped.filter((name) => !exact.includes(name) && !excused(name)).map((name) => `skipped, but not an allowed skip: ${name}`),
     // Where a part is missing a listed test may have been skipped out of sight, so only a whole machine can call a line stale.
-    ...(missing.length > 0 ? [] : exact.filter((line) => !skipped.includes(line)).map((line) => `no longer skipped, take it off the list: ${line}`)),
+    ...(missing.length > 0
+      ? []
+      : exact.filter((line) => !skipped.includes(line)).map((line) => `no longer skipped, take it off the list: ${line}`)),
   ]
 }

@@ -1,0 +1,29 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { expect, test } from 'vitest'
+import { filesUnder, textOf } from './tree.ts'
+
+const { rooms } = createRequire(import.meta.url)('../../.dependency-cruiser.cjs') as { rooms: Record<string, string[]> }
+// Git keeps no empty folder, so an empty one is no room yet.
+const built = readdirSync('server/src', { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && filesUnder(`server/src/${entry.name}`).length > 0)
+  .map(({ name }) => name)
+
+test('every room is in the table of rooms', () => {
+  expect(built.length).toBeGreaterThan(0)
+  expect(built.filter((room) => !Object.hasOwn(rooms, room))).toEqual([])
+})
+
+test('the table runs downwards: a room sees only rooms that stand above it in the table', () => {
+  const order = Object.keys(rooms)
+  const upwards = Object.entries(rooms).flatMap(([room, sees]) =>
+    sees.filter((seen) => order.indexOf(seen) < 0 || order.indexOf(seen) >= order.indexOf(room)).map((seen) => `${room} → ${seen}`),
+  )
+  expect(upwards).toEqual([])
+})
+
+test.for(built)('the room %s says in at most 20 lines what it knows', (room) => {
+  const path = `server/src/${room}/README.md`
+  expect(existsSync(path), `${path} is missing`).toBe(true)
+  expect(textOf(path).trimEnd().split('\n').length).toBeLessThanOrEqual(20)
+})

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { filesUnder, isTest, matchesOf, textOf } from './tree.ts'
+
+const code = (folder: string) => filesUnder(folder).filter((path) => /\.[cm]?tsx?$/.test(path) && !isTest(path))
+const product = ['contract/src', 'server/src'].flatMap(code)
+
+test('only the configuration reads the environment', () => {
+  expect(
+    matchesOf(
+      product.filter((path) => path !== 'server/src/config.ts'),
+      /\bprocess\s*\.\s*env\b|\bfrom 'node:process'/,
+    ),
+  ).toEqual([])
+})
+
+const roleNames = [
+  ...['superadmin', 'ops', 'user'].map((name) => `platform_${name}`),
+  ...['owner', 'admin', 'member', 'billing_manager', 'billing_viewer', 'viewer'].map((name) => `tenant_${name}`),
+  ...['owner', 'admin', 'member', 'viewer'].map((name) => `project_${name}`),
+]
+// A role's name as a whole word: `project_member_id` or `project_membership` is another word.
+const aRoleName = new RegExp(`(?<![\\w-])(?:${roleNames.join('|')})(?![\\w-])`)
+const mayNameRoles = (path: string) => path === 'server/src/authz/catalogue.ts' || path === 'server/src/seed-development.ts'
+
+test('RP-05 no code outside the role catalogue and the seeds names a role', () => {
+  const files = [...product, ...code('idp'), ...code('tools')]
+  expect(
+    matchesOf(
+      files.filter((path) => !mayNameRoles(path)),
+      aRoleName,
+    ),
+  ).toEqual([])
+})
+
+test('RP-05 the search for role names finds one where one is', () => {
+  expect(aRoleName.test("if (role === 'tenant_owner') return true")).toBe(true)
+  expect(aRoleName.test('select project_member_id from project_members')).toBe(false)
+})
+
+test('SQL stands in query files and nowhere else', () => {
+  const files = code('server/src').filter((path) => !path.endsWith('-queries.ts') && path !== 'server/src/db/statement.ts')
+  expect(matchesOf(files, /(?<![.\w])sql(?:<[^>]*>)?(?:\([^`]*\))?\s*`/)).toEqual([])
+})
+
+test('every table says which room owns it, and that room exists', () => {
+  const faults = filesUnder('db/migrations')
+    .filter((path) => path.endsWith('.sql'))
+    .flatMap((path) => {
+      const lines = textOf(path).split('\n')
+      return lines.flatMap((line, index) => {
+        if (!/^\s*create\s+(?:unlogged\s+)?table\b/i.test(line)) return []
+        const room = /^-- room: ([\w-]+)$/.exec(lines[index - 1] ?? '')?.[1]
+        return room !== undefined && existsSync(`server/src/${room}`) ? [] : [`${path}:${index + 1} ${line.trim()}`]
+      })
+    })
+  expect(faults).toEqual([])
+})

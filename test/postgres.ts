@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto'
+import { inject } from 'vitest'
+import { asSuperuser, type TestPostgres } from './superuser.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    postgres: TestPostgres
+  }
+}
+
+export interface ClonedDatabase {
+  ownerUrl: string
+  appUrl: string
+  drop(): Promise<void>
+}
+
+const cloneLock = 7_290_432
+
+const at = (url: string, database: string): string => Object.assign(new URL(url), { pathname: `/${database}` }).href
+
+const isBeingAccessed = (error: unknown): boolean => (error as { code?: string }).code === '55006'
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** A database of one's own: migrated, without rows but those that migrations write. Two workers may ask at once. */
+export const cloneDatabase = async (): Promise<ClonedDatabase> => {
+  const { superuserUrl, template, owner, app } = inject('postgres')
+  const name = `gatehouse_test_${randomBytes(6).toString('hex')}`
+  await asSuperuser(superuserUrl, async (client) => {
+    // PostgreSQL refuses a copy while another copy reads the template; the lock is the session's and goes with it.
+    await client.query('select pg_advisory_lock($1)', [cloneLock])
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await client.query(`create database ${name} template ${template} owner ${owner.role}`)
+        return
+      } catch (error) {
+        if (attempt === 20 || !isBeingAccessed(error)) throw error
+        await pause(50)
+      }
+    }
+  })
+  return {
+    ownerUrl: at(owner.url, name),
+    appUrl: at(app.url, name),
+    drop: () => asSuperuser(superuserUrl, async (client) => void (await client.query(`drop database if exists ${name} with (force)`))),
+  }
+}
