@@ -5,8 +5,9 @@ import type { Document } from './generate/document.ts'
 import { endpointsDocument } from './generate/endpoints.ts'
 import { problemsDocument } from './generate/problems.ts'
 import { roomsDocument } from './generate/rooms.ts'
+import { schemaDocument } from './generate/schema.ts'
 
-const documents: readonly Document[] = [roomsDocument, problemsDocument, endpointsDocument]
+const documents: readonly Document[] = [roomsDocument, problemsDocument, endpointsDocument, schemaDocument]
 
 const onlyCheck = process.argv.includes('--check')
 let drifted = 0

@@ -1,0 +1,369 @@
+-- Written by `npm run generate` from the catalogue of a freshly migrated database; read and reviewed, never run.
+
+create table audit_logs (
+  id uuid not null,
+  occurred_at timestamp with time zone not null,
+  correlation_id text not null,
+  actor_type text not null,
+  actor_id text,
+  platform_role text,
+  tenant_id uuid,
+  project_id uuid,
+  resource_type text not null,
+  resource_id text,
+  resource_name text,
+  action text not null,
+  result text not null,
+  reason_code text,
+  severity text not null,
+  metadata jsonb default '{}'::jsonb not null,
+  constraint audit_logs_pkey PRIMARY KEY (id),
+  constraint audit_logs_project FOREIGN KEY (project_id, tenant_id) REFERENCES projects(id, org_id),
+  constraint audit_logs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES organizations(id),
+  constraint audit_logs_correlation_id_check CHECK (((length(correlation_id) >= 1) AND (length(correlation_id) <= 128))),
+  constraint audit_logs_reason CHECK (((result = 'success'::text) = (reason_code IS NULL))),
+  constraint audit_logs_result_check CHECK ((result = ANY (ARRAY['success'::text, 'denied'::text, 'failed'::text]))),
+  constraint audit_logs_severity_check CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'high'::text])))
+);
+CREATE INDEX audit_logs_of_tenant ON public.audit_logs USING btree (tenant_id, id);
+grant insert, select on audit_logs to gatehouse_app;
+
+create table idempotency_keys (
+  actor_type text not null,
+  actor_id text not null,
+  key text not null,
+  request_hash text not null,
+  decided jsonb default '[]'::jsonb not null,
+  status integer,
+  reply jsonb,
+  credential_session_id text,
+  created_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  constraint idempotency_keys_pkey PRIMARY KEY (actor_type, actor_id, key),
+  constraint idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 128)))
+);
+CREATE INDEX idempotency_keys_expiry ON public.idempotency_keys USING btree (expires_at);
+grant delete, insert, select, update on idempotency_keys to gatehouse_app;
+
+create table organizations (
+  id uuid not null,
+  type text not null,
+  name text not null,
+  slug text not null,
+  state text default 'active'::text not null,
+  created_at timestamp with time zone not null,
+  created_by uuid,
+  deleted_at timestamp with time zone,
+  deleted_by uuid,
+  delete_reason text,
+  constraint organizations_pkey PRIMARY KEY (id),
+  constraint organizations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint organizations_deleted_by_fkey FOREIGN KEY (deleted_by) REFERENCES users(id),
+  constraint organizations_end_whole CHECK ((num_nulls(deleted_at, deleted_by, delete_reason) = ANY (ARRAY[0, 3]))),
+  constraint organizations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+  constraint organizations_slug_check CHECK (((slug ~ '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$'::text) AND (length(slug) <= 63))),
+  constraint organizations_state_check CHECK ((state = ANY (ARRAY['active'::text, 'suspended'::text]))),
+  constraint organizations_type_check CHECK ((type = ANY (ARRAY['personal'::text, 'enterprise'::text])))
+);
+CREATE UNIQUE INDEX organization_already_exists ON public.organizations USING btree (slug) WHERE (deleted_at IS NULL);
+grant insert, select, update on organizations to gatehouse_app;
+
+create table platform_role_bindings (
+  id uuid not null,
+  principal_type text not null,
+  principal_id uuid not null,
+  role_definition_id uuid not null,
+  created_at timestamp with time zone not null,
+  created_by uuid,
+  deleted_at timestamp with time zone,
+  deleted_by uuid,
+  delete_reason text,
+  constraint platform_role_bindings_pkey PRIMARY KEY (id),
+  constraint platform_role_bindings_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint platform_role_bindings_deleted_by_fkey FOREIGN KEY (deleted_by) REFERENCES users(id),
+  constraint platform_role_bindings_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES users(id),
+  constraint platform_role_bindings_role_definition_id_fkey FOREIGN KEY (role_definition_id) REFERENCES role_definitions(id),
+  constraint platform_role_bindings_end_whole CHECK (((deleted_at IS NULL) = (delete_reason IS NULL))),
+  constraint platform_role_bindings_principal_type_check CHECK ((principal_type = 'user'::text))
+);
+CREATE UNIQUE INDEX platform_role_bindings_one_active ON public.platform_role_bindings USING btree (principal_type, principal_id, role_definition_id) WHERE (deleted_at IS NULL);
+CREATE TRIGGER platform_role_fits BEFORE INSERT OR UPDATE ON public.platform_role_bindings FOR EACH ROW EXECUTE FUNCTION require_role_fits('platform');
+grant insert, select, update on platform_role_bindings to gatehouse_app;
+
+create table policy_definitions (
+  key text not null,
+  type text not null,
+  purpose text not null,
+  default_value jsonb,
+  bounds jsonb default '{}'::jsonb not null,
+  scopes text[] not null,
+  direction text not null,
+  constraint policy_definitions_pkey PRIMARY KEY (key),
+  constraint policy_definitions_direction_check CHECK ((direction = ANY (ARRAY['global'::text, 'tighten_lower'::text, 'tighten_upper'::text, 'most_specific'::text]))),
+  constraint policy_definitions_key_check CHECK ((key ~ '^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$'::text)),
+  constraint policy_definitions_scopes_check CHECK ((scopes <@ ARRAY['global'::text, 'tenant'::text, 'project'::text])),
+  constraint policy_definitions_type_check CHECK ((type = ANY (ARRAY['integer'::text, 'number'::text, 'boolean'::text, 'string_list'::text, 'scope_map'::text])))
+);
+grant select on policy_definitions to gatehouse_app;
+
+create table policy_values (
+  id uuid not null,
+  key text not null,
+  scope_type text not null,
+  tenant_id uuid,
+  project_id uuid,
+  value jsonb not null,
+  version integer not null,
+  created_at timestamp with time zone not null,
+  created_by uuid,
+  replaced_at timestamp with time zone,
+  constraint policy_values_pkey PRIMARY KEY (id),
+  constraint policy_values_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint policy_values_key_fkey FOREIGN KEY (key) REFERENCES policy_definitions(key),
+  constraint policy_values_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint policy_values_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES organizations(id),
+  constraint policy_values_scope CHECK (
+CASE scope_type
+    WHEN 'global'::text THEN (num_nonnulls(tenant_id, project_id) = 0)
+    WHEN 'tenant'::text THEN ((tenant_id IS NOT NULL) AND (project_id IS NULL))
+    ELSE ((project_id IS NOT NULL) AND (tenant_id IS NULL))
+END),
+  constraint policy_values_scope_type_check CHECK ((scope_type = ANY (ARRAY['global'::text, 'tenant'::text, 'project'::text]))),
+  constraint policy_values_version_check CHECK ((version > 0))
+);
+CREATE UNIQUE INDEX policy_values_one_current ON public.policy_values USING btree (key, scope_type, COALESCE(project_id, tenant_id)) NULLS NOT DISTINCT WHERE (replaced_at IS NULL);
+grant insert, select, update on policy_values to gatehouse_app;
+
+create table project_memberships (
+  id uuid not null,
+  project_id uuid not null,
+  user_id uuid not null,
+  created_at timestamp with time zone not null,
+  created_by uuid,
+  deleted_at timestamp with time zone,
+  deleted_by uuid,
+  delete_reason text,
+  constraint project_memberships_pkey PRIMARY KEY (id),
+  constraint project_memberships_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint project_memberships_deleted_by_fkey FOREIGN KEY (deleted_by) REFERENCES users(id),
+  constraint project_memberships_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint project_memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint project_memberships_end_whole CHECK (((deleted_at IS NULL) = (delete_reason IS NULL)))
+);
+CREATE UNIQUE INDEX member_already_exists ON public.project_memberships USING btree (project_id, user_id) WHERE (deleted_at IS NULL);
+CREATE INDEX project_memberships_of_user ON public.project_memberships USING btree (user_id) WHERE (deleted_at IS NULL);
+grant insert, select, update on project_memberships to gatehouse_app;
+
+create table project_role_bindings (
+  id uuid not null,
+  project_id uuid not null,
+  principal_type text not null,
+  principal_id uuid not null,
+  role_version_id uuid not null,
+  created_at timestamp with time zone not null,
+  created_by uuid,
+  expires_at timestamp with time zone,
+  deleted_at timestamp with time zone,
+  deleted_by uuid,
+  delete_reason text,
+  constraint project_role_bindings_pkey PRIMARY KEY (id),
+  constraint project_role_bindings_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint project_role_bindings_deleted_by_fkey FOREIGN KEY (deleted_by) REFERENCES users(id),
+  constraint project_role_bindings_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint project_role_bindings_role_version_id_fkey FOREIGN KEY (role_version_id) REFERENCES role_definition_versions(id),
+  constraint project_role_bindings_end_whole CHECK (((deleted_at IS NULL) = (delete_reason IS NULL))),
+  constraint project_role_bindings_principal_type_check CHECK ((principal_type = ANY (ARRAY['user'::text, 'service_account'::text])))
+);
+CREATE UNIQUE INDEX project_role_bindings_one_active ON public.project_role_bindings USING btree (project_id, principal_type, principal_id, role_version_id) WHERE (deleted_at IS NULL);
+CREATE TRIGGER project_role_fits BEFORE INSERT OR UPDATE ON public.project_role_bindings FOR EACH ROW EXECUTE FUNCTION require_role_fits('project');
+grant insert, select, update on project_role_bindings to gatehouse_app;
+
+create table projects (
+  id uuid not null,
+  org_id uuid not null,
+  name text not null,
+  slug text not null,
+  state text default 'active'::text not null,
+  created_at timestamp with time zone not null,
+  created_by uuid,
+  constraint projects_pkey PRIMARY KEY (id),
+  constraint project_already_exists UNIQUE (org_id, slug),
+  constraint projects_of_org UNIQUE (id, org_id),
+  constraint projects_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint projects_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+  constraint projects_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+  constraint projects_slug_check CHECK (((slug ~ '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$'::text) AND (length(slug) <= 63))),
+  constraint projects_state_check CHECK ((state = ANY (ARRAY['active'::text, 'archived'::text])))
+);
+grant insert, select, update on projects to gatehouse_app;
+
+create table role_definition_versions (
+  id uuid not null,
+  role_definition_id uuid not null,
+  version integer not null,
+  created_at timestamp with time zone not null,
+  created_by_user_id uuid,
+  constraint role_definition_versions_pkey PRIMARY KEY (id),
+  constraint role_definition_versions_of_definition UNIQUE (id, role_definition_id),
+  constraint role_definition_versions_once UNIQUE (role_definition_id, version),
+  constraint role_definition_versions_created_by_user_id_fkey FOREIGN KEY (created_by_user_id) REFERENCES users(id),
+  constraint role_definition_versions_role_definition_id_fkey FOREIGN KEY (role_definition_id) REFERENCES role_definitions(id) DEFERRABLE INITIALLY DEFERRED,
+  constraint role_definition_versions_version_check CHECK ((version > 0))
+);
+grant insert, select, update on role_definition_versions to gatehouse_app;
+
+create table role_definitions (
+  id uuid not null,
+  scope_type text not null,
+  tenant_id uuid,
+  project_id uuid,
+  scope_id uuid generated always as (COALESCE(project_id, tenant_id)) stored,
+  name text not null,
+  is_builtin boolean not null,
+  is_assignable_to_service_accounts boolean default false not null,
+  state text default 'active'::text not null,
+  current_version_id uuid not null,
+  created_at timestamp with time zone not null,
+  deleted_at timestamp with time zone,
+  deleted_by_user_id uuid,
+  delete_reason text,
+  constraint role_definitions_pkey PRIMARY KEY (id),
+  constraint role_definitions_current_version FOREIGN KEY (current_version_id, id) REFERENCES role_definition_versions(id, role_definition_id) DEFERRABLE INITIALLY DEFERRED,
+  constraint role_definitions_deleted_by_user_id_fkey FOREIGN KEY (deleted_by_user_id) REFERENCES users(id),
+  constraint role_definitions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint role_definitions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES organizations(id),
+  constraint role_definitions_builtin_stays CHECK (((NOT is_builtin) OR (deleted_at IS NULL))),
+  constraint role_definitions_end_whole CHECK ((num_nulls(deleted_at, deleted_by_user_id, delete_reason) = ANY (ARRAY[0, 3]))),
+  constraint role_definitions_name_check CHECK (((name ~ '^[a-z][a-z0-9_-]*$'::text) AND (length(name) <= 63))),
+  constraint role_definitions_owner CHECK (
+CASE
+    WHEN is_builtin THEN ((tenant_id IS NULL) AND (project_id IS NULL))
+    WHEN (scope_type = 'tenant'::text) THEN ((tenant_id IS NOT NULL) AND (project_id IS NULL))
+    WHEN (scope_type = 'project'::text) THEN ((project_id IS NOT NULL) AND (tenant_id IS NULL))
+    ELSE false
+END),
+  constraint role_definitions_scope_type_check CHECK ((scope_type = ANY (ARRAY['platform'::text, 'tenant'::text, 'project'::text]))),
+  constraint role_definitions_service_accounts CHECK (((NOT is_assignable_to_service_accounts) OR (scope_type = 'project'::text))),
+  constraint role_definitions_state_check CHECK ((state = ANY (ARRAY['active'::text, 'disabled'::text])))
+);
+CREATE UNIQUE INDEX role_definitions_one_builtin ON public.role_definitions USING btree (name) WHERE is_builtin;
+CREATE UNIQUE INDEX role_definitions_one_custom ON public.role_definitions USING btree (scope_id, name) WHERE ((NOT is_builtin) AND (deleted_at IS NULL));
+grant insert, select, update on role_definitions to gatehouse_app;
+
+create table role_permissions (
+  role_version_id uuid not null,
+  permission_key text not null,
+  effect text default 'allow'::text not null,
+  constraint role_permissions_pkey PRIMARY KEY (role_version_id, permission_key),
+  constraint role_permissions_role_version_id_fkey FOREIGN KEY (role_version_id) REFERENCES role_definition_versions(id),
+  constraint role_permissions_effect_check CHECK ((effect = 'allow'::text)),
+  constraint role_permissions_permission_key_check CHECK ((permission_key ~ '^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$'::text))
+);
+grant insert, select, update on role_permissions to gatehouse_app;
+
+create table schema_migrations (
+  name text not null,
+  hash text not null,
+  applied_at timestamp with time zone default now() not null,
+  constraint schema_migrations_pkey PRIMARY KEY (name)
+);
+grant select on schema_migrations to gatehouse_app;
+
+create table tenant_memberships (
+  id uuid not null,
+  tenant_id uuid not null,
+  user_id uuid not null,
+  created_at timestamp with time zone not null,
+  created_by uuid,
+  deleted_at timestamp with time zone,
+  deleted_by uuid,
+  delete_reason text,
+  constraint tenant_memberships_pkey PRIMARY KEY (id),
+  constraint tenant_memberships_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint tenant_memberships_deleted_by_fkey FOREIGN KEY (deleted_by) REFERENCES users(id),
+  constraint tenant_memberships_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES organizations(id),
+  constraint tenant_memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint tenant_memberships_end_whole CHECK (((deleted_at IS NULL) = (delete_reason IS NULL)))
+);
+CREATE INDEX tenant_memberships_of_user ON public.tenant_memberships USING btree (user_id) WHERE (deleted_at IS NULL);
+CREATE UNIQUE INDEX tenant_memberships_one_active ON public.tenant_memberships USING btree (tenant_id, user_id) WHERE (deleted_at IS NULL);
+grant insert, select, update on tenant_memberships to gatehouse_app;
+
+create table tenant_role_bindings (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_type text not null,
+  principal_id uuid not null,
+  role_version_id uuid not null,
+  created_at timestamp with time zone not null,
+  created_by uuid,
+  expires_at timestamp with time zone,
+  deleted_at timestamp with time zone,
+  deleted_by uuid,
+  delete_reason text,
+  constraint tenant_role_bindings_pkey PRIMARY KEY (id),
+  constraint tenant_role_bindings_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint tenant_role_bindings_deleted_by_fkey FOREIGN KEY (deleted_by) REFERENCES users(id),
+  constraint tenant_role_bindings_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES users(id),
+  constraint tenant_role_bindings_role_version_id_fkey FOREIGN KEY (role_version_id) REFERENCES role_definition_versions(id),
+  constraint tenant_role_bindings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES organizations(id),
+  constraint tenant_role_bindings_end_whole CHECK (((deleted_at IS NULL) = (delete_reason IS NULL))),
+  constraint tenant_role_bindings_principal_type_check CHECK ((principal_type = 'user'::text))
+);
+CREATE UNIQUE INDEX tenant_role_bindings_one_active ON public.tenant_role_bindings USING btree (tenant_id, principal_type, principal_id, role_version_id) WHERE (deleted_at IS NULL);
+CREATE TRIGGER tenant_role_fits BEFORE INSERT OR UPDATE ON public.tenant_role_bindings FOR EACH ROW EXECUTE FUNCTION require_role_fits('tenant');
+grant insert, select, update on tenant_role_bindings to gatehouse_app;
+
+create table users (
+  id uuid not null,
+  username text not null,
+  email text,
+  email_verified boolean default false not null,
+  oidc_issuer text not null,
+  oidc_subject text not null,
+  role text default 'user'::text not null,
+  is_seeded boolean default false not null,
+  created_at timestamp with time zone not null,
+  disabled_at timestamp with time zone,
+  disabled_by uuid,
+  disable_reason text,
+  constraint users_pkey PRIMARY KEY (id),
+  constraint users_one_per_subject UNIQUE (oidc_issuer, oidc_subject),
+  constraint users_disabled_by_fkey FOREIGN KEY (disabled_by) REFERENCES users(id),
+  constraint users_disabled_whole CHECK ((num_nulls(disabled_at, disabled_by, disable_reason) = ANY (ARRAY[0, 3]))),
+  constraint users_email_check CHECK (((length(email) >= 3) AND (length(email) <= 320))),
+  constraint users_oidc_subject_check CHECK (((length(oidc_subject) >= 1) AND (length(oidc_subject) <= 255))),
+  constraint users_role_check CHECK ((role = ANY (ARRAY['user'::text, 'admin'::text]))),
+  constraint users_username_check CHECK (((length(username) >= 1) AND (length(username) <= 255)))
+);
+grant insert, select, update on users to gatehouse_app;
+
+CREATE OR REPLACE FUNCTION public.require_role_fits()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  -- The three tables differ in their columns, so the row is read as JSON.
+  tier text := tg_argv[0];
+  scope uuid;
+  role role_definitions;
+begin
+  if tier = 'platform' then
+    select * into role from role_definitions where id = (to_jsonb(new) ->> 'role_definition_id')::uuid;
+  else
+    select d.* into role
+      from role_definition_versions v join role_definitions d on d.id = v.role_definition_id
+     where v.id = (to_jsonb(new) ->> 'role_version_id')::uuid;
+    scope := (to_jsonb(new) ->> (tier || '_id'))::uuid;
+  end if;
+  if role.scope_type is distinct from tier then
+    raise exception using errcode = '23514', constraint = 'role_not_assignable', message = 'the role is not of this tier';
+  end if;
+  if not role.is_builtin and role.scope_id is distinct from scope then
+    raise exception using errcode = '23514', constraint = 'role_not_assignable', message = 'the role belongs to another scope';
+  end if;
+  if new.principal_type = 'service_account' and not role.is_assignable_to_service_accounts then
+    raise exception using errcode = '23514', constraint = 'role_not_assignable', message = 'the role is not for service accounts';
+  end if;
+  return new;
+end $function$;
