@@ -1,0 +1,58 @@
+import { asymmetricAlgorithms } from './issuer-settings.ts'
+import { hasUniqueMembers } from './unique-members.ts'
+
+export type JwsHeader = { readonly alg: string; readonly kid: string; readonly typ?: string }
+export type Claims = Readonly<Record<string, unknown>>
+
+/** What the parts say. Nothing here has been verified. */
+export type CompactJws =
+  | { readonly ok: true; readonly header: JwsHeader; readonly claims: Claims }
+  | { readonly ok: false; readonly reason: string }
+
+const maximumLength = 16 * 1024
+
+/** Members by which a token would bring its own key, or change what is signed. */
+const forbidden = ['crit', 'b64', 'jwk', 'jku', 'x5u', 'x5c', 'zip']
+
+const refused = (reason: string): CompactJws => ({ ok: false, reason })
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The bytes of one part, or undefined unless it is the only spelling of those bytes. */
+const bytesOf = (part: string): Buffer | undefined => {
+  if (!/^[A-Za-z0-9_-]+$/.test(part)) return undefined
+  const bytes = Buffer.from(part, 'base64url')
+  return bytes.toString('base64url') === part ? bytes : undefined
+}
+
+const objectOf = (bytes: Buffer): Claims | undefined => {
+  try {
+    const text = utf8.decode(bytes)
+    const value: unknown = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject && hasUniqueMembers(text) ? (value as Claims) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A strict gate in front of the JWT library, which forgives whitespace, padding and spare bits. */
+export const openCompactJws = (token: string, algorithms: readonly string[] = asymmetricAlgorithms): CompactJws => {
+  if (token.length > maximumLength) return refused('longer than 16 KiB')
+  const parts = token.split('.', 4)
+  const [header, payload, signature] = parts.map(bytesOf)
+  if (parts.length !== 3 || !header || !payload || !signature) return refused('not three canonical base64url parts')
+
+  const named = objectOf(header)
+  if (!named) return refused('header is not a JSON object with unique members')
+  const { alg, kid, typ } = named
+  const brought = forbidden.find((member) => Object.hasOwn(named, member))
+  if (brought) return refused(`header carries ${brought}`)
+  if (typeof alg !== 'string' || !algorithms.includes(alg)) return refused('algorithm is not allowed')
+  if (typeof kid !== 'string' || kid === '' || kid.length > 255) return refused('header has no usable kid')
+  if (typ !== undefined && typeof typ !== 'string') return refused('header typ is not a string')
+
+  const claims = objectOf(payload)
+  if (!claims) return refused('payload is not a JSON object with unique members')
+  return { ok: true, header: { alg, kid, ...(typ !== undefined && { typ }) }, claims }
+}
