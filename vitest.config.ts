@@ -18,7 +18,11 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'unit', include: places('.test'), exclude: [...dbTests, ...e2eTests, '**/node_modules/**'] } },
       { extends: true, test: { name: 'db', include: dbTests, globalSetup } },
-      { extends: true, test: { name: 'e2e', include: e2eTests, globalSetup, testTimeout: 120_000, hookTimeout: 120_000 } },
+      // Last, because they start and kill whole processes and watch the clock.
+      {
+        extends: true,
+        test: { name: 'e2e', include: e2eTests, globalSetup, sequence: { groupOrder: 1 }, testTimeout: 120_000, hookTimeout: 120_000 },
+      },
       // The same database tests on the oldest PostgreSQL we promise; a machine without it says so in the list of skips.
       ...(hasPart('postgres15') ? [{ extends: true as const, test: debian }] : []),
     ],

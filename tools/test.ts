@@ -96,6 +96,7 @@ const traceRequirements = async (results: readonly TestResult[]) => {
 const started = performance.now()
 if (filtered) {
   console.log(`Only the tests that match: ${filter.join(' ')}. No other check, no trace.`)
+  checkParts()
   await runTests()
 } else {
   checkParts()

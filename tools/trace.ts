@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { compare, summaryOf } from './trace/compare.ts'
-import { readOpen, readRequirements } from './trace/requirements.ts'
+import { openList, openPath, readOpen, readRequirements } from './trace/requirements.ts'
 import { readResults, resultsPath } from './trace/results.ts'
 
 if (!existsSync(resultsPath)) {
@@ -10,9 +11,11 @@ if (!existsSync(resultsPath)) {
 
 const trace = compare(await readRequirements(), await readOpen(), await readResults(resultsPath))
 
-if (process.argv.includes('--open')) {
-  console.log('# Requirements that no passing test proves yet. `npm run trace -- --open` prints the shorter list; it never grows.')
-  for (const id of trace.stillOpen) console.log(id)
+if (process.argv.includes('--open') || process.argv.includes('--write')) {
+  const list = openList(trace.stillOpen)
+  // Not by `>` in a shell: that empties the list before we have read it.
+  if (process.argv.includes('--write')) await writeFile(openPath, list)
+  else process.stdout.write(list)
   process.exit(0)
 }
 

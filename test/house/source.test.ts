@@ -33,7 +33,7 @@ test('RP-05 no code outside the role catalogue and the seeds names a role', () =
   ).toEqual([])
 })
 
-test('RP-05 the search for role names finds one where one is', () => {
+test('the search for role names finds one where one is', () => {
   expect(aRoleName.test("if (role === 'tenant_owner') return true")).toBe(true)
   expect(aRoleName.test('select project_member_id from project_members')).toBe(false)
 })

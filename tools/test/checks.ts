@@ -9,7 +9,7 @@ export const checks: readonly { name: string; args: readonly string[] }[] = [
   { name: 'lint', args: [`${bin}/@biomejs/biome/bin/biome`, 'check', '--error-on-warnings', '.'] },
   {
     name: 'architecture rules',
-    args: [`${bin}/dependency-cruiser/bin/dependency-cruise.mjs`, '--config', '.dependency-cruiser.cjs', '--progress', 'none', ...places],
+    args: [`${bin}/dependency-cruiser/bin/dependency-cruiser.mjs`, '--config', '.dependency-cruiser.cjs', '--progress', 'none', ...places],
   },
   { name: 'dead code', args: [`${bin}/knip/bin/knip.js`] },
   { name: 'generated documents', args: ['tools/generate.ts', '--check'] },
