@@ -13,6 +13,7 @@ export default defineConfig({
     // Two cores; each worker is a process of its own, so that a test may change its environment.
     pool: 'forks',
     maxWorkers: 2,
+    allowOnly: false,
     testTimeout: 20_000,
     hookTimeout: 60_000,
     projects: [

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { startPostgres } from '@gatehouse/server/db/embedded/postgres'
@@ -47,8 +47,26 @@ const prepare = async (superuserUrl: string): Promise<Started> => {
   return { postgres: { superuserUrl, template, owner: named(owner), app: named(app) }, stop }
 }
 
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+// A run that was killed could not clean up; its PostgreSQL ended with it, its folder did not.
+const sweep = async () => {
+  for (const name of await readdir(tmpdir())) {
+    const pid = /^gatehouse-run-(\d+)-/.exec(name)?.[1]
+    if (pid && !isAlive(Number(pid))) await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {})
+  }
+}
+
 const startOwn = async (binDir: string | undefined): Promise<Started> => {
-  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-run-'))
+  await sweep()
+  const folder = await mkdtemp(join(tmpdir(), `gatehouse-run-${process.pid}-`))
   // PostgreSQL may have to run as somebody else than we do, and must be able to pass through.
   await chmod(folder, 0o755)
   const server = await startPostgres({ dataDir: join(folder, 'data'), settings, ...(binDir ? { binDir } : {}) })
