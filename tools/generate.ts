@@ -3,12 +3,20 @@ import { dirname } from 'node:path'
 import { differenceOf } from './generate/difference.ts'
 import type { Document } from './generate/document.ts'
 import { endpointsDocument } from './generate/endpoints.ts'
+import { openapiDocument } from './generate/openapi.ts'
 import { permissionMatrixDocument } from './generate/permission-matrix.ts'
 import { problemsDocument } from './generate/problems.ts'
 import { roomsDocument } from './generate/rooms.ts'
 import { schemaDocument } from './generate/schema.ts'
 
-const documents: readonly Document[] = [roomsDocument, problemsDocument, endpointsDocument, permissionMatrixDocument, schemaDocument]
+const documents: readonly Document[] = [
+  roomsDocument,
+  problemsDocument,
+  endpointsDocument,
+  openapiDocument,
+  permissionMatrixDocument,
+  schemaDocument,
+]
 
 const onlyCheck = process.argv.includes('--check')
 let drifted = 0

@@ -1,0 +1,8 @@
+import { operations } from '@gatehouse/contract/operations'
+import { openApiDocument } from '@gatehouse/server/http/openapi'
+import type { Document } from './document.ts'
+
+export const openapiDocument: Document = {
+  path: 'docs/generated/openapi.json',
+  make: async () => `${JSON.stringify(openApiDocument(operations), null, 2)}\n`,
+}
