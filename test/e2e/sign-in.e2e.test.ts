@@ -121,6 +121,29 @@ test('HO-06 a wrong password and an unknown person get the form again, with the 
   expect(await arrive(await visit(action, { username: 'alice', password: 'alice-gatehouse' }))).toBeInstanceOf(URL)
 })
 
+test('HO-06 the console signs in at its one address, again without a form while the session lasts, and signs out', async () => {
+  const { visit, arrive } = browser()
+  const console_callback = 'http://127.0.0.1:8090/api/v1/auth/oidc/callback'
+  const asConsole = async (more: Record<string, string> = {}) =>
+    (await begin({ client_id: 'gatehouse-console', redirect_uri: console_callback, ...more })).url
+  const { action, html } = await formOf(await arrive(await visit(await asConsole())))
+  expect(html).toContain('Gatehouse console')
+  expect(String(await arrive(await visit(action, { username: 'anna', password: 'anna-gatehouse' })))).toContain(`${console_callback}?code=`)
+  expect(String(await arrive(await visit(await asConsole({ prompt: 'consent' }))))).toContain(`${console_callback}?code=`)
+  expect(
+    (await arrive(await visit(await asConsole({ redirect_uri: 'http://127.0.0.1:9999/api/v1/auth/oidc/callback' })))) as Response,
+  ).toMatchObject({
+    status: 400,
+  })
+
+  const next = encodeURIComponent('http://127.0.0.1:8090/')
+  const asked = await formOf(await visit(`/session/end?client_id=gatehouse-console&post_logout_redirect_uri=${next}`))
+  expect(asked.policy).toContain("form-action 'self' http://127.0.0.1:8090")
+  const xsrf = /name="xsrf" value="([^"]+)"/.exec(asked.html)?.[1] ?? ''
+  expect(String(await arrive(await visit(asked.action, { xsrf, logout: 'yes' })))).toBe('http://127.0.0.1:8090/')
+  expect((await formOf(await arrive(await visit(await asConsole())))).html).toContain('type="password"')
+})
+
 test('HO-06 somebody else cannot finish a sign-in they have only the address of', async () => {
   const { visit, arrive } = browser()
   const { action } = await formOf(await arrive(await visit((await begin()).url)))
