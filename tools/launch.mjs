@@ -53,7 +53,8 @@ const isInstalled = () => {
 
 /** Two first starts at once would delete each other's packages. The kernel frees an abstract socket with its owner. */
 const waitForTurn = async () => {
-  const address = `\0gatehouse-install-${createHash('sha256').update(project).digest('hex').slice(0, 32)}`
+  // Filled to the full length of such a name: older Nodes pad it and newer ones do not, and they must meet.
+  const address = `\0gatehouse-install-${createHash('sha256').update(project).digest('hex')}`.padEnd(108, '-')
   for (let isTold = false; ; isTold = true) {
     const server = createServer().unref()
     const outcome = await new Promise((resolve) => {
@@ -66,6 +67,11 @@ const waitForTurn = async () => {
   }
 }
 
+const freeMegabytes = () => {
+  const { bavail, bsize } = statfsSync(project)
+  return Math.floor((bavail * bsize) / 1e6)
+}
+
 const requireRoom = () => {
   try {
     accessSync(project, constants.W_OK)
@@ -75,8 +81,7 @@ const requireRoom = () => {
       `Packages must be installed, and this user may not write to ${project}. Start as its owner, or copy the project to a folder of your own.`,
     )
   }
-  const { bavail, bsize } = statfsSync(project)
-  const free = Math.floor((bavail * bsize) / 1e6)
+  const free = freeMegabytes()
   if (free < installedMegabytes)
     refuse(`Packages need about ${installedMegabytes} MB and the disk of ${project} has ${free} MB left. Make room and start again.`)
 }
@@ -122,11 +127,14 @@ const install = async () => {
   child.stderr.on('data', (chunk) => {
     output += chunk
   })
-  const how = await outlive(child)
+  // Killed outright: npm may take its time over a gentler signal, and a half install is done again anyway.
+  const how = await outlive(child, () => 'SIGKILL')
   clearInterval(heartbeat)
   if (how === 'ENOENT') refuse('npm was not found. Install Node 20 or newer together with npm, and start again.')
   if (lastSignal) process.exit(128 + osConstants.signals[lastSignal])
   if (how !== 0) explainInstall(output, how)
+  // npm gives up on a package that it cannot unpack without calling it an error, a full disk included.
+  if (!isInstalled() && freeMegabytes() < 20) refuse('The disk is full. Make room and start again.')
   if (!isInstalled()) refuse('npm left packages out that this platform needs, most likely because a download failed. Start again.')
   console.log(`Packages are installed (${Math.round((Date.now() - started) / 1000)} s).`)
 }
@@ -157,11 +165,11 @@ const whenAbandoned = (act) => {
 let lastSignal
 
 /** Waits for the child, passing on what we are told; answers its exit code, the signal that ended it, or why it did not start. */
-const outlive = (child) =>
+const outlive = (child, translate = (signal) => signal) =>
   new Promise((resolve) => {
     const pass = (signal) => {
       lastSignal = signal
-      child.kill(signal)
+      child.kill(translate(signal))
     }
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
     // Ctrl-C reaches the child directly and once more from here: it takes signals in quick succession for one.

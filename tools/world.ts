@@ -1,0 +1,107 @@
+// The local development world: `npm start`. Database, migrations, seed, identity provider and server, in this order, and down again in the other.
+import { join } from 'node:path'
+import { isPortFree } from '@gatehouse/server/db/embedded/free-port'
+import { StartRefused } from '@gatehouse/server/db/embedded/start-refused'
+import { migrate } from '@gatehouse/server/db/migrate'
+import { seedDevelopment } from '@gatehouse/server/seed-development'
+import { answering } from './world/answering.ts'
+import { type Child, startChild } from './world/child.ts'
+import { openDatabase } from './world/database.ts'
+import { explain } from './world/explain.ts'
+import { onParting } from './world/parting.ts'
+import { readSettings } from './world/settings.ts'
+import { chosenPlace, cursorKey, enterState } from './world/state.ts'
+import { summaryOf } from './world/summary.ts'
+
+const stop = new AbortController()
+const children: Child[] = []
+const undo: (() => Promise<unknown>)[] = []
+let failure: unknown
+
+const say = (line: string) => console.log(`· ${line}`)
+
+const fail = (error: unknown) => {
+  if (stop.signal.aborted) return
+  failure = error
+  stop.abort()
+}
+
+/** A part that dies takes the world with it: half a world only confuses. */
+const run = (child: Child, drainSeconds: number): Child => {
+  children.push(child)
+  undo.push(() => child.end(drainSeconds))
+  void child.gone.then((how) => fail(new StartRefused(`The ${child.name} ${how}. Its last words:\n${child.lastWords()}`)))
+  return child
+}
+
+const requirePort = async (port: number, whose: string, variable: string) => {
+  if (await isPortFree(port)) return
+  throw new StartRefused(
+    `Port ${port}, wanted for the ${whose}, is taken by another process. Free it, or choose another: ${variable}=${port + 100} npm start`,
+  )
+}
+
+const bringUp = async (): Promise<string> => {
+  const settings = readSettings(process.env)
+  const place = chosenPlace(settings.stateDir)
+  const { stateDir } = place
+  if (place.elsewhere) say(`the database's user may not enter this folder, so data and database programs live in ${stateDir}`)
+  undo.push((await enterState(stateDir)).release)
+  await requirePort(settings.port, 'server', 'GATEHOUSE_PORT')
+  await requirePort(settings.idpPort, 'identity provider', 'GATEHOUSE_IDP_PORT')
+  const address = `http://127.0.0.1:${settings.port}`
+  const issuer = `http://127.0.0.1:${settings.idpPort}`
+
+  say(settings.external ? 'using the PostgreSQL in DATABASE_URL' : 'starting PostgreSQL')
+  const database = await openDatabase(settings, place, say)
+  undo.push(database.stop)
+  void database.gone.then((how) => fail(new StartRefused(`PostgreSQL ended unexpectedly (${how}). Its log is ${place.dataDir}.log`)))
+  stop.signal.throwIfAborted()
+  const applied = await migrate({ ownerUrl: database.ownerUrl, appRole: database.appRole })
+  say(applied.length > 0 ? `migrated: ${applied.join(', ')}` : 'the schema is up to date')
+  stop.signal.throwIfAborted()
+  await seedDevelopment({ databaseUrl: database.appUrl, issuer })
+  stop.signal.throwIfAborted()
+
+  say('starting the identity provider and the server')
+  const idpEnv = { IDP_PORT: String(settings.idpPort), IDP_STATE_DIR: join(stateDir, 'idp') }
+  run(startChild({ name: 'identity provider', file: 'idp/src/main.ts', env: idpEnv, logFile: join(stateDir, 'idp.log') }), 5)
+  await answering('The identity provider', `${issuer}/.well-known/openid-configuration`, stop.signal)
+  const serverEnv = {
+    GATEHOUSE_PROFILE: 'development',
+    GATEHOUSE_HOST: '127.0.0.1',
+    GATEHOUSE_PORT: String(settings.port),
+    DATABASE_URL: database.appUrl,
+    DATABASE_OWNER_URL: database.ownerUrl,
+    GATEHOUSE_CURSOR_KEY: cursorKey(stateDir),
+    GATEHOUSE_OIDC_ISSUERS: JSON.stringify([{ issuer, audience: 'gatehouse-api' }]),
+  }
+  run(startChild({ name: 'server', file: 'server/src/main.ts', env: serverEnv, logFile: join(stateDir, 'server.log') }), 15)
+  await answering('The server', `${address}/healthz`, stop.signal)
+  return summaryOf({ address, issuer, stateDir })
+}
+
+onParting({
+  onFirst: () => {
+    console.log('\nStopping; once more to hurry.')
+    stop.abort()
+  },
+  // What we started sees us leave, and leaves too.
+  onSecond: () => {
+    for (const child of children) child.kill()
+    process.exit(1)
+  },
+})
+
+const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true }))
+try {
+  console.log(await bringUp())
+  await stopped
+} catch (error) {
+  fail(error)
+}
+stop.abort()
+for (const step of undo.reverse()) await step()
+if (failure) console.error(`\n${explain(failure)}\n`)
+else console.log('Stopped. The data is kept.')
+process.exit(failure ? 1 : 0)

@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Lock, lockHolder, takeLock } from '@gatehouse/server/db/embedded/lock'
+import { dataDirOf, type Place, placeFor, systemStateDir } from '@gatehouse/server/db/embedded/place'
+import { StartRefused } from '@gatehouse/server/db/embedded/start-refused'
+
+export const project = join(import.meta.dirname, '../..')
+
+export const chosenPlace = (stateDir: string | undefined): Place =>
+  stateDir ? { stateDir, dataDir: dataDirOf(stateDir), elsewhere: false } : placeFor(project)
+
+/** Both folders that a start from here may ever have used: root's data lies elsewhere when nobody may enter the project. */
+export const everyStateDir = (stateDir: string | undefined): string[] =>
+  stateDir ? [stateDir] : [join(project, '.gatehouse'), systemStateDir(project)]
+
+/** Makes the folder and holds it, so that two worlds never share one. */
+export const enterState = async (stateDir: string): Promise<Lock> => {
+  if (!existsSync(stateDir)) {
+    mkdirSync(stateDir, { recursive: true })
+    // Passable whatever the umask: the database may run as another user. What is secret inside has a mode of its own.
+    chmodSync(stateDir, 0o711)
+  }
+  const lock = await takeLock(join(stateDir, 'world'))
+  if (lock) return lock
+  const holder = await lockHolder(join(stateDir, 'world'))
+  throw new StartRefused(
+    `Gatehouse is already running from this folder (process ${holder ?? 'unknown'}). Stop that one first, with Ctrl-C in its terminal.`,
+  )
+}
+
+/** Made once: a new key at every start would void the cursors that clients hold. */
+export const cursorKey = (stateDir: string): string => {
+  const path = join(stateDir, 'cursor-key')
+  if (!existsSync(path)) writeFileSync(path, `development-${randomBytes(32).toString('base64url')}`, { mode: 0o600 })
+  return readFileSync(path, 'utf8')
+}
+
+const isOurs = (name: string) => /^(postgres([.-].*)?|idp|idp\.log.*|server\.log.*|cursor-key)$/.test(name)
+
+/** Removes what a world keeps, and the folder if nothing else is in it: a mistyped folder name must not cost somebody their files. */
+export const wipeState = (stateDir: string): boolean => {
+  if (!existsSync(stateDir)) return false
+  const ours = readdirSync(stateDir).filter(isOurs)
+  for (const name of ours) rmSync(join(stateDir, name), { recursive: true, force: true, maxRetries: 3 })
+  if (readdirSync(stateDir).length === 0) rmdirSync(stateDir)
+  return ours.length > 0
+}
