@@ -2,14 +2,7 @@ import Type, { type Static, type TProperties, type TSchema } from 'typebox'
 import type { ProblemCode } from './problems.ts'
 import { Exactly, Page } from './shapes.ts'
 
-export const actorTypes = [
-  'user',
-  'service_account',
-  'shared_runtime_operator',
-  'workload',
-  'node_agent',
-  'platform_operator',
-] as const
+export const actorTypes = ['user', 'service_account', 'shared_runtime_operator', 'workload', 'node_agent', 'platform_operator'] as const
 export type ActorType = (typeof actorTypes)[number]
 
 /** `read` changes nothing and leaves no record; `recorded_read` is a read worth a record; `change` changes something and is recorded. */

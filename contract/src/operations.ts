@@ -4,7 +4,8 @@ import * as organizations from './organizations.ts'
 import * as projects from './projects.ts'
 import * as users from './users.ts'
 
-const isOperation = (value: unknown): value is Operation => typeof value === 'object' && value !== null && 'actors' in value && 'path' in value
+const isOperation = (value: unknown): value is Operation =>
+  typeof value === 'object' && value !== null && 'actors' in value && 'path' in value
 
 /** Every operation there is, in the order of their ids. */
 export const operations: readonly Operation[] = [users, organizations, projects, members]

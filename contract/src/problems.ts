@@ -16,6 +16,7 @@ export const problems = {
   user_not_found: entry(404, 'There is no such user.'),
   member_not_found: entry(404, 'There is no such member.'),
   role_not_found: entry(404, 'There is no such role.'),
+  request_timeout: entry(408, 'The request took too long to arrive.'),
   organization_already_exists: entry(409, 'An organization with this slug exists already.'),
   project_already_exists: entry(409, 'A project with this slug exists already in this organization.'),
   member_already_exists: entry(409, 'This person is a member already.'),

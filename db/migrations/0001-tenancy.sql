@@ -53,7 +53,7 @@ create table projects (
 create table tenant_memberships (
   id             uuid primary key,
   tenant_id      uuid not null references organizations,
-  user_id        uuid not null references users,
+  user_id        uuid not null constraint user_not_found references users,
   created_at     timestamptz not null,
   created_by     uuid references users,
   deleted_at     timestamptz,
@@ -68,7 +68,7 @@ create index tenant_memberships_of_user on tenant_memberships (user_id) where de
 create table project_memberships (
   id             uuid primary key,
   project_id     uuid not null references projects,
-  user_id        uuid not null references users,
+  user_id        uuid not null constraint user_not_found references users,
   created_at     timestamptz not null,
   created_by     uuid references users,
   deleted_at     timestamptz,

@@ -4,4 +4,5 @@ import type { AuditEvent } from '../work/work.ts'
 export const resourceName = (
   region: string,
   { resource_type, resource_id, tenant_id, project_id }: Pick<AuditEvent, 'resource_type' | 'resource_id' | 'tenant_id' | 'project_id'>,
-): string | null => (resource_id === null ? null : `gpuaas:${region}:${tenant_id ?? '-'}:${project_id ?? '-'}:iam/${resource_type}:${resource_id}`)
+): string | null =>
+  resource_id === null ? null : `gpuaas:${region}:${tenant_id ?? '-'}:${project_id ?? '-'}:iam/${resource_type}:${resource_id}`

@@ -108,7 +108,7 @@ export const isAction = (key: string): key is Action => Object.hasOwn(actions, k
 /** A relation of the actor to the resource gives these keys, for that resource only. */
 export const relationKeys = {
   self: ['me.read', 'tenant.user.leave', 'project.member.leave'],
-  tenant_member: ['tenant.project.read_own'],
-  project_member: ['project.read'],
+  belongs_to_tenant: ['tenant.project.read_own'],
+  belongs_to_project: ['project.read'],
 } as const satisfies Record<string, readonly Action[]>
 export type Relation = keyof typeof relationKeys

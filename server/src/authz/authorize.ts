@@ -1,9 +1,9 @@
 import { Problem } from '../kernel/problem.ts'
-import type { Work } from '../work/work.ts'
-import { type Action, actions } from './actions.ts'
+import type { Asked, Work } from '../work/work.ts'
+import { type Action, actions, isAction } from './actions.ts'
 import { type Decision, decide, isOverridden } from './decide.ts'
 import { type Facts, readFacts } from './facts.ts'
-import { type Kind, nowhere, type Place } from './kind.ts'
+import { type Kind, nowhere } from './kind.ts'
 
 declare const proof: unique symbol
 /** A row, and the proof that this work may do `A` to it. Only this room can make one. */
@@ -29,17 +29,11 @@ const judge = (alternatives: readonly Action[], facts: Facts): Judged => {
   return judged.find(({ decision }) => decision.decision === 'allow') ?? judged[0]!
 }
 
-const note = (work: Work, type: string, alternatives: readonly Action[], place: Place, { decision }: Judged, is_visible: boolean) =>
-  work.trail.asked.push({
-    actions: alternatives,
-    resource_type: type,
-    resource_id: place.id,
-    tenant_id: place.tenant_id,
-    project_id: place.project_id,
-    allowed: decision.decision === 'allow',
-    reason_code: decision.reason_code,
-    is_visible,
-  })
+const isVisible = (alternatives: readonly Action[], facts: Facts, { decision }: Judged): boolean =>
+  facts.may_know ||
+  alternatives.every((action) => actions[action].tier === 'platform') ||
+  // A disabled actor learns that he is disabled, whatever he asked for.
+  decision.reason_code === 'actor_disabled'
 
 /**
  * Throws unless the actor may do the action (or one of the alternatives) to the row. An absent row and one in a tenant of
@@ -57,12 +51,19 @@ export const authorize = async <A extends Action, R extends object>(
   work.trail.platform_role = facts.platform_role
   const judged = judge(alternatives, facts)
   const { decision } = judged
-  const isPlatform = alternatives.every((each) => actions[each].tier === 'platform')
-  // A disabled actor learns that he is disabled, whatever he asked for.
-  const isVisible = facts.may_know || isPlatform || decision.reason_code === 'actor_disabled'
-  note(work, kind.type, alternatives, place, judged, isVisible)
+  work.trail.asked.push({
+    actions: alternatives,
+    resource_type: kind.type,
+    resource_id: place.id,
+    tenant_id: place.tenant_id,
+    project_id: place.project_id,
+    missing: kind.missing,
+    allowed: decision.decision === 'allow',
+    reason_code: decision.reason_code,
+    is_member: facts.tenant.is_member,
+  })
   if (decision.decision === 'deny') {
-    if (!isVisible || (!row && decision.reason_code === 'membership_missing')) throw new Problem(kind.missing)
+    if (!isVisible(alternatives, facts, judged) || (!row && decision.reason_code === 'membership_missing')) throw new Problem(kind.missing)
     throw new Problem('insufficient_permissions', { reason_code: decision.reason_code })
   }
   if (!row) throw new Problem(kind.missing)
@@ -70,6 +71,15 @@ export const authorize = async <A extends Action, R extends object>(
   const authorized = { ...row } as Authorized<A, R>
   authorities.set(authorized, { action: judged.action, is_override: isOverridden(judged.action, facts), facts })
   return authorized
+}
+
+/** Asks the questions of an earlier work once more, before its answer is given out again. */
+export const authorizeAgain = async (work: Work, asked: readonly Asked[]): Promise<void> => {
+  for (const { actions: alternatives, resource_type, resource_id, tenant_id, project_id, missing } of asked) {
+    const relations = resource_id === work.actor.id ? (['self'] as const) : []
+    const kind = { type: resource_type, missing, placeOf: () => ({ id: resource_id, tenant_id, project_id, relations }) }
+    await authorize(work, alternatives.filter(isAction), kind, {})
+  }
 }
 
 /** The rows among these that the actor may do the action to; for lists, which show exactly what a single read would. */
@@ -83,7 +93,7 @@ export const authorizedAmong = async <R extends object>(work: Work, action: Acti
 }
 
 /** The product's own doings hold a proof too; each names its cause, and no request can come by one. */
-export type SystemCause = 'first_sign_in' | 'membership_cascade' | 'development_seed'
+export type SystemCause = 'first_sign_in' | 'founding' | 'membership_cascade' | 'development_seed'
 export const systemProof = <A extends Action, R extends object>(work: Work, cause: SystemCause, action: A, row: R): Authorized<A, R> => {
   work.trail.asked.push({
     actions: [action],
@@ -91,9 +101,10 @@ export const systemProof = <A extends Action, R extends object>(work: Work, caus
     resource_id: cause,
     tenant_id: null,
     project_id: null,
+    missing: 'route_not_found',
     allowed: true,
     reason_code: null,
-    is_visible: true,
+    is_member: false,
   })
   return { ...row } as Authorized<A, R>
 }

@@ -53,8 +53,8 @@ export const readFacts = async (work: Work, place: Place, actor: Actor = work.ac
   if (!row) return nobody
   const platform_role = highestPlatformRole(row.platform_roles.map((role) => role.name))
   const relations = new Set<Relation>(place.relations)
-  if (row.is_tenant_member) relations.add('tenant_member')
-  if (row.is_project_member) relations.add('project_member')
+  if (row.is_tenant_member) relations.add('belongs_to_tenant')
+  if (row.is_project_member) relations.add('belongs_to_project')
   return {
     is_actor_disabled: row.is_disabled,
     is_within_token: true,

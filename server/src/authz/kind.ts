@@ -27,3 +27,10 @@ export const platformKind: Kind<{ id: 'platform' }> = {
   placeOf: () => ({ ...nowhere, id: 'platform' }),
 }
 export const thePlatform = { id: 'platform' } as const
+
+/** The person himself. */
+export const selfKind: Kind<{ id: string }> = {
+  type: 'user',
+  missing: 'user_not_found',
+  placeOf: ({ id }, actor) => ({ ...nowhere, id, relations: actor.type === 'user' && actor.id === id ? ['self'] : [] }),
+}

@@ -2,17 +2,22 @@ import pg from 'pg'
 import { problemOf, worthRetrying } from './database-errors.ts'
 import type { Statement } from './statement.ts'
 
-/** One transaction: the only way to speak to the database. */
-export interface Tx {
+export interface Reader {
   /** Exactly one row, or it is a bug. */
   one<Row>(statement: Statement<Row>): Promise<Row>
   maybe<Row>(statement: Statement<Row>): Promise<Row | undefined>
   many<Row>(statement: Statement<Row>): Promise<Row[]>
+}
+
+/** One transaction. */
+export interface Tx extends Reader {
   /** The database's clock when the transaction began: the one instant of its work. */
   readonly now: string
 }
 
 export interface Database {
+  /** Single reads, each a snapshot of its own: for what precedes the work (who is this, how often may he ask). */
+  readonly reader: Reader
   transaction<T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>): Promise<T>
   /** Whether the database answers now. */
   ping(): Promise<boolean>
@@ -35,6 +40,20 @@ const begin = {
 }
 
 const attempts = 4
+
+const readerOf = (many: Reader['many']): Reader => ({
+  many,
+  maybe: async (statement) => {
+    const rows = await many(statement)
+    if (rows.length > 1) throw new Error(`expected one row at most, got ${rows.length}`)
+    return rows[0]
+  },
+  one: async (statement) => {
+    const rows = await many(statement)
+    if (rows.length !== 1) throw new Error(`expected one row, got ${rows.length}`)
+    return rows[0]!
+  },
+})
 
 export interface DatabaseOptions {
   url: string
@@ -73,24 +92,12 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
     let broken: Error | undefined
     client.on('error', onError)
     try {
-      const [, time] = (await heard(
-        client.query(`${begin[mode]}; select transaction_timestamp() as now`),
-      )) as unknown as pg.QueryResult[]
-      const query = async <Row>({ name, text, values, parse }: Statement<Row>): Promise<Row[]> =>
-        (await heard(client.query({ name, text, values: values as unknown[] }))).rows.map(parse)
+      const [, time] = (await heard(client.query(`${begin[mode]}; select transaction_timestamp() as now`))) as unknown as pg.QueryResult[]
       const result = await within({
         now: time!.rows[0].now,
-        many: query,
-        maybe: async (statement) => {
-          const rows = await query(statement)
-          if (rows.length > 1) throw new Error(`expected one row at most, got ${rows.length}`)
-          return rows[0]
-        },
-        one: async (statement) => {
-          const rows = await query(statement)
-          if (rows.length !== 1) throw new Error(`expected one row, got ${rows.length}`)
-          return rows[0]!
-        },
+        ...readerOf(async ({ name, text, values, parse }) =>
+          (await heard(client.query({ name, text, values: values as unknown[] }))).rows.map(parse),
+        ),
       })
       await heard(client.query('commit'))
       return result
@@ -106,6 +113,13 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
   }
 
   return {
+    reader: readerOf(async ({ name, text, values, parse }) =>
+      (
+        await pool.query({ name, text, values: values as unknown[] }).catch((error: unknown) => {
+          throw problemOf(error)
+        })
+      ).rows.map(parse),
+    ),
     transaction: async (mode, within) => {
       for (let attempt = 1; ; attempt += 1) {
         try {
@@ -128,4 +142,3 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
     close: () => pool.end(),
   }
 }
-

@@ -12,7 +12,7 @@ interface Migration {
   hash: string
 }
 
-const readMigrations = async (): Promise<Migration[]> => {
+export const readMigrations = async (): Promise<Migration[]> => {
   const names = (await readdir(`${folder}migrations`)).filter((name) => name.endsWith('.sql')).sort()
   return Promise.all(
     names.map(async (name) => {

@@ -11,13 +11,13 @@ interface Defined {
   readonly direction?: 'global' | 'tighten_lower' | 'tighten_upper' | 'most_specific'
 }
 
-const seconds = (purpose: string, value: number | undefined, minimum: number, maximum: number): Defined => ({
+const seconds = (purpose: string, value: number | undefined, minimum: number, maximum: number): Defined & { type: 'integer' } => ({
   type: 'integer',
   purpose,
   ...(value === undefined ? {} : { default: value }),
   bounds: { minimum, maximum },
 })
-const perMinute = (purpose: string, value: number): Defined => ({
+const perMinute = (purpose: string, value: number): Defined & { type: 'integer' } => ({
   type: 'integer',
   purpose,
   default: value,
@@ -65,7 +65,12 @@ export const policyDefinitions = {
     bounds: { minimum: 1, maximum: 1_000_000_000 },
   },
   // Defined without a value on purpose: graceful disable is refused until an operator sets it.
-  'authorization.role_disable_grace_window_seconds': seconds('How long bindings of a gracefully disabled role stay valid.', undefined, 0, 2_592_000),
+  'authorization.role_disable_grace_window_seconds': seconds(
+    'How long bindings of a gracefully disabled role stay valid.',
+    undefined,
+    0,
+    2_592_000,
+  ),
 } as const satisfies Record<string, Defined>
 
 export type PolicyKey = keyof typeof policyDefinitions

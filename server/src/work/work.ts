@@ -1,4 +1,5 @@
 import type { ActorType } from '@gatehouse/contract/operation'
+import type { ProblemCode } from '@gatehouse/contract/problems'
 import type { Tx } from '../db/database.ts'
 
 /** Who asks. `system` is the product itself: a first sign-in, a cascade, an expiry; its id names which. */
@@ -26,10 +27,12 @@ export interface Asked {
   readonly resource_id: string | null
   readonly tenant_id: string | null
   readonly project_id: string | null
+  /** What is said where the caller may not know that the resource exists. */
+  readonly missing: ProblemCode
   readonly allowed: boolean
   readonly reason_code: string | null
-  /** The caller may know that the resource exists. */
-  readonly is_visible: boolean
+  /** The actor belongs to the tenant: a refusal is then that tenant's business, otherwise the platform's. */
+  readonly is_member: boolean
 }
 
 /** The traces of one work; it outlives a rollback, so that a refusal can still be recorded. */

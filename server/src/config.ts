@@ -1,0 +1,135 @@
+import { Secret } from './kernel/secret.ts'
+import { type IssuerSettings, parseIssuers } from './principals/oidc/issuer-settings.ts'
+
+/** Every setting there is. The server reads no other, refuses names it does not know, and reads the environment here only. */
+export const configSettings = [
+  {
+    name: 'GATEHOUSE_PROFILE',
+    default: 'production',
+    is_secret: false,
+    purpose: '`production` or `development`. Production refuses development keys, providers and seeded people.',
+  },
+  { name: 'GATEHOUSE_HOST', default: '127.0.0.1', is_secret: false, purpose: 'The address to listen on.' },
+  { name: 'GATEHOUSE_PORT', default: '8090', is_secret: false, purpose: 'The port to listen on; 0 takes a free one.' },
+  { name: 'GATEHOUSE_REGION', default: 'local', is_secret: false, purpose: 'The region in resource names.' },
+  {
+    name: 'GATEHOUSE_LOG_LEVEL',
+    default: 'info',
+    is_secret: false,
+    purpose: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.',
+  },
+  {
+    name: 'GATEHOUSE_OIDC_ISSUERS',
+    default: null,
+    is_secret: false,
+    purpose:
+      'JSON list of the identity providers whose access tokens are accepted: `issuer`, `audience`, and where they differ from RFC 9068 `profile` (`keycloak`), `algorithms`, `username_claim`, `email_claim`, `jwks_refresh_seconds`, `jwks_max_age_seconds`, `clock_skew_seconds`.',
+  },
+  {
+    name: 'GATEHOUSE_CURSOR_KEY',
+    default: null,
+    is_secret: true,
+    purpose: 'Seals list cursors: at least 32 random bytes in base64url, the same on every process.',
+  },
+  {
+    name: 'GATEHOUSE_LIFELINE',
+    default: 'none',
+    is_secret: false,
+    purpose: '`stdin`: drain and stop when standard input ends, so that no server outlives the process that started it.',
+  },
+  {
+    name: 'DATABASE_URL',
+    default: null,
+    is_secret: true,
+    purpose: 'PostgreSQL 15 or newer, as the role that owns nothing. TLS by `sslmode`, `sslrootcert`, `sslcert`, `sslkey` in the URL.',
+  },
+  {
+    name: 'DATABASE_OWNER_URL',
+    default: 'none',
+    is_secret: true,
+    purpose:
+      'The same database as the role that owns the tables. If given, the server migrates when it starts; otherwise it refuses to start on an older schema.',
+  },
+] as const
+
+type Name = (typeof configSettings)[number]['name']
+
+export interface Config {
+  readonly profile: 'development' | 'production'
+  readonly host: string
+  readonly port: number
+  readonly region: string
+  readonly log_level: string
+  readonly issuers: readonly IssuerSettings[]
+  readonly cursor_key: Secret
+  readonly database_url: Secret
+  readonly database_owner_url: Secret | null
+  readonly has_lifeline: boolean
+}
+
+/** A start that cannot be right ends in one sentence. */
+export class ConfigRefused extends Error {
+  override readonly name = 'ConfigRefused'
+}
+
+const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
+const developmentKey = /^development-/
+
+const oneOf = <V extends string>(name: Name, value: string, values: readonly V[]): V => {
+  if (!(values as readonly string[]).includes(value)) throw new ConfigRefused(`${name} must be one of ${values.join(', ')}.`)
+  return value as V
+}
+
+const matching = (name: Name, value: string, pattern: RegExp, what: string): string => {
+  if (!pattern.test(value)) throw new ConfigRefused(`${name} must be ${what}.`)
+  return value
+}
+
+const issuersFrom = (json: string, profile: Config['profile']) => {
+  try {
+    return parseIssuers(json, profile)
+  } catch (error) {
+    throw new ConfigRefused(`GATEHOUSE_OIDC_ISSUERS: ${(error as Error).message}`)
+  }
+}
+
+export const parseConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
+  const known = new Set<string>(configSettings.map(({ name }) => name))
+  const unknown = Object.keys(environment).filter((name) => name.startsWith('GATEHOUSE_') && !known.has(name))
+  if (unknown.length > 0)
+    throw new ConfigRefused(`There is no setting ${unknown.sort().join(', ')}; docs/generated/config.md lists them all.`)
+
+  const read = (name: Name): string => {
+    const given = environment[name]
+    if (given !== undefined && given !== '') return given
+    const { default: fallback } = configSettings.find((setting) => setting.name === name)!
+    if (fallback === null) throw new ConfigRefused(`${name} is not set, and there is no default for it.`)
+    return fallback
+  }
+
+  const profile = oneOf('GATEHOUSE_PROFILE', read('GATEHOUSE_PROFILE'), ['development', 'production'])
+  const key = matching(
+    'GATEHOUSE_CURSOR_KEY',
+    read('GATEHOUSE_CURSOR_KEY'),
+    /^(?:development-)?[A-Za-z0-9_-]{43,}$/,
+    '32 or more random bytes in base64url',
+  )
+  if (profile === 'production' && developmentKey.test(key))
+    throw new ConfigRefused('GATEHOUSE_CURSOR_KEY is a development key; production refuses it.')
+  const owner = read('DATABASE_OWNER_URL')
+  const url = /^postgres(?:ql)?:\/\//
+  const port = Number(matching('GATEHOUSE_PORT', read('GATEHOUSE_PORT'), /^\d{1,5}$/, 'a port number'))
+  if (port > 65_535) throw new ConfigRefused('GATEHOUSE_PORT must be a port number.')
+  return {
+    profile,
+    host: read('GATEHOUSE_HOST'),
+    port,
+    region: matching('GATEHOUSE_REGION', read('GATEHOUSE_REGION'), /^[a-z0-9-]{1,32}$/, 'lower-case letters, digits and hyphens'),
+    log_level: oneOf('GATEHOUSE_LOG_LEVEL', read('GATEHOUSE_LOG_LEVEL'), levels),
+    issuers: issuersFrom(read('GATEHOUSE_OIDC_ISSUERS'), profile),
+    cursor_key: new Secret(key),
+    database_url: new Secret(matching('DATABASE_URL', read('DATABASE_URL'), url, 'a postgres:// URL')),
+    database_owner_url: owner === 'none' ? null : new Secret(matching('DATABASE_OWNER_URL', owner, url, 'a postgres:// URL')),
+    has_lifeline: oneOf('GATEHOUSE_LIFELINE', read('GATEHOUSE_LIFELINE'), ['none', 'stdin']) === 'stdin',
+  }
+}

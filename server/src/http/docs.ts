@@ -1,0 +1,14 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+
+/** The OpenAPI document for people to read and try, at /docs. */
+export const serveDocs = async (app: FastifyInstance, document: object): Promise<void> => {
+  await app.register(swagger, { mode: 'static', specification: { document: document as never } })
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: true,
+    uiConfig: { docExpansion: 'list', displayOperationId: true, persistAuthorization: false, validatorUrl: null },
+    theme: { title: 'Gatehouse API' },
+  })
+}

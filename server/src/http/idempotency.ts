@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import type { Operation } from '@gatehouse/contract/operation'
+import { authorizeAgain } from '../authz/authorize.ts'
+import { canonicalJson } from '../kernel/canonical-json.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { Asked, Work } from '../work/work.ts'
+import { boundTheWait, keepAnswer, keptAnswer, reserveKey } from './idempotency-queries.ts'
+
+const wellFormed = /^[\x21-\x7e]{1,128}$/
+
+/** The caller's idempotency key; one that is no key is refused rather than ignored. */
+export const idempotencyKeyOf = (operation: Operation, header: string | string[] | undefined): string | undefined => {
+  if (header === undefined || operation.effect !== 'change') return undefined
+  if (typeof header !== 'string' || !wellFormed.test(header))
+    throw new Problem('validation_error', [
+      { in: 'header', field: 'idempotency-key', message: 'must be 1 to 128 visible ASCII characters' },
+    ])
+  return header
+}
+
+export const requestHash = (operation: Operation, input: { params: unknown; query: unknown; body: unknown }): string =>
+  createHash('sha256')
+    .update(canonicalJson([operation.id, input.params, input.query, input.body]))
+    .digest('base64url')
+
+/**
+ * Takes the key for this work and returns undefined, or returns the answer that it had before. A concurrent duplicate waits on
+ * the row of the first. An answer with content is judged again: who lost the right since does not get it replayed.
+ */
+export const answeredBefore = async (
+  work: Work,
+  operation: Operation,
+  key: string,
+  hash: string,
+): Promise<{ reply: unknown } | undefined> => {
+  await work.tx.one(boundTheWait())
+  if (await work.tx.maybe(reserveKey(work.actor, key, hash, work.now))) return undefined
+  const kept = await work.tx.one(keptAnswer(work.actor, key))
+  if (kept.request_hash !== hash) throw new Problem('idempotency_key_reused')
+  if (operation.is_secret_reply) throw new Problem('credential_already_issued', { credential_session_id: kept.credential_session_id })
+  if (kept.reply !== null) await authorizeAgain(work, kept.decided as Asked[])
+  return { reply: kept.reply ?? undefined }
+}
+
+const sessionOf = (reply: unknown): string | null => {
+  const id = (reply as { credential_session_id?: unknown } | undefined)?.credential_session_id
+  return typeof id === 'string' ? id : null
+}
+
+/** Keeps the answer beside the change it tells of; of a secret one, only which credential it was. */
+export const keep = async (work: Work, operation: Operation, key: string, reply: unknown): Promise<void> => {
+  const text = operation.is_secret_reply || reply === undefined ? null : JSON.stringify(reply)
+  const decided = JSON.stringify(work.trail.asked.filter((asked) => asked.allowed))
+  await work.tx.one(keepAnswer(work.actor, key, operation.success, text, decided, sessionOf(reply)))
+}

@@ -1,0 +1,146 @@
+import type { Operation } from '@gatehouse/contract/operation'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { appendEvents } from '../audit/append.ts'
+import { record } from '../audit/record.ts'
+import { isAction } from '../authz/actions.ts'
+import type { Database } from '../db/database.ts'
+import { Problem } from '../kernel/problem.ts'
+import { type Actor, newTrail, type Trail, type Work } from '../work/work.ts'
+import type { Answer, Listed, Slice } from './answer.ts'
+import type { Cursors } from './cursor.ts'
+import { answeredBefore, idempotencyKeyOf, keep, requestHash } from './idempotency.ts'
+import { requireAgreement } from './project-header.ts'
+
+export interface Rails {
+  readonly database: Database
+  readonly cursors: Cursors
+  readonly region: string
+}
+
+interface Asking {
+  readonly params: Record<string, string>
+  readonly query: Record<string, unknown>
+  readonly body: unknown
+}
+
+/** An operation that does not say who may ask, what is judged and how it can refuse is not served at all. */
+export const requireDeclared = ({ id, actors, actions, problems }: Operation): void => {
+  if (!Array.isArray(actors) || actors.length === 0) throw new Error(`Operation ${id} declares no actors.`)
+  if (!Array.isArray(actions) || actions.length === 0 || actions.some((action) => !action))
+    throw new Error(`Operation ${id} declares no action.`)
+  for (const action of actions) if (!isAction(action)) throw new Error(`Operation ${id} names ${action}, which the registry does not have.`)
+  if (!Array.isArray(problems)) throw new Error(`Operation ${id} declares no problems.`)
+}
+
+/**
+ * The two invariants of the product. A forgotten question, or a forgotten record, is a bug in the server: so it is the server's
+ * error and nothing is kept.
+ */
+const requireTrail = ({ id, actions, effect }: Operation, { params }: Asking, { asked, events }: Trail): void => {
+  const own = asked.filter(({ allowed, actions: judged }) => allowed && actions.some((action) => judged.includes(action)))
+  if (own.length === 0) throw new Error(`${id} answered without a decision on its own action`)
+  const places = new Set(own.flatMap(({ resource_id, tenant_id, project_id }) => [resource_id, tenant_id, project_id]))
+  for (const [name, value] of Object.entries(params))
+    if (!places.has(value)) throw new Error(`${id} answered without a decision on its own ${name}`)
+  if (effect !== 'read' && events.length === 0) throw new Error(`${id} changed something without an audit event`)
+}
+
+const boundTo = (operation: Operation, actor: Actor, { params, query }: Asking) => {
+  const { cursor: _cursor, limit: _limit, ...filter } = query
+  return [operation.id, actor.type, actor.id, params, filter]
+}
+
+const sliceOf = (operation: Operation, cursors: Cursors, actor: Actor, asking: Asking): Slice => {
+  const { limit, cursor } = asking.query as { limit?: number; cursor?: string }
+  return { limit: limit ?? 50, after: cursor === undefined ? null : cursors.open(boundTo(operation, actor, asking), cursor) }
+}
+
+/** The refusal outlives the rollback: it is recorded in a transaction of its own. Crossing tenants is the platform's business. */
+const recordRefusal = async (
+  { database, region }: Rails,
+  operation: Operation,
+  outer: Omit<Work, 'tx' | 'now'>,
+  { params }: Pick<Asking, 'params'>,
+  problem: Problem,
+): Promise<void> => {
+  const denied = outer.trail.asked.findLast(({ allowed }) => !allowed) ?? outer.trail.asked.at(-1)
+  const own = denied?.is_member === true
+  await database.transaction('write', async (tx) => {
+    const work: Work = { ...outer, trail: { ...newTrail(), platform_role: outer.trail.platform_role }, now: tx.now, tx }
+    record(work, {
+      action: operation.id,
+      resource_type: denied?.resource_type ?? 'operation',
+      resource_id: denied?.resource_id ?? null,
+      tenant_id: own ? denied.tenant_id : null,
+      project_id: own ? denied.project_id : null,
+      result: 'denied',
+      reason_code: denied?.reason_code ?? (problem.details as { reason_code?: string } | undefined)?.reason_code ?? problem.code,
+      severity: 'warning',
+      metadata: { status: problem.status, code: problem.code, asked: operation.actions, path: params },
+    })
+    await appendEvents(work, region)
+  })
+}
+
+const isRefusal = (error: unknown): error is Problem => error instanceof Problem && (error.status === 403 || error.status === 404)
+
+/** The one place where a request becomes work: one transaction, the verb, the invariants, the record. */
+export const mount = (app: FastifyInstance, { operation, verb }: Answer, rails: Rails): void => {
+  const { database, cursors, region } = rails
+
+  const perform = async (work: Work, asking: Asking, key: string | undefined): Promise<unknown> => {
+    if (key !== undefined) {
+      const before = await answeredBefore(work, operation, key, requestHash(operation, asking))
+      if (before) return before.reply
+    }
+    const slice = sliceOf(operation, cursors, work.actor, asking)
+    const answered = await verb(work, { ...asking, slice } as never)
+    requireTrail(operation, asking, work.trail)
+    const reply = operation.is_paged ? sealed(work.actor, asking, answered as Listed<unknown>) : answered
+    if (key !== undefined) await keep(work, operation, key, reply)
+    await appendEvents(work, region)
+    return reply
+  }
+
+  const sealed = (actor: Actor, asking: Asking, { items, after }: Listed<unknown>) => ({
+    items,
+    next_cursor: after === null ? null : cursors.seal(boundTo(operation, actor, asking), after),
+  })
+
+  const handle = async (request: FastifyRequest): Promise<unknown> => {
+    const actor = request.actor
+    if (!actor) throw new Problem('token_missing')
+    const asking = { params: request.params, query: request.query, body: request.body } as Asking
+    let outer = { actor, correlation_id: request.id, trail: newTrail() }
+    try {
+      if (!operation.actors.includes(actor.type as never))
+        throw new Problem('insufficient_permissions', { reason_code: 'permission_denied' })
+      requireAgreement(request.headers['x-project-id'], asking.params)
+      const key = idempotencyKeyOf(operation, request.headers['idempotency-key'])
+      return await database.transaction(operation.effect === 'read' ? 'read' : 'write', (tx) => {
+        // A transaction may be tried again; each try has its own trail.
+        outer = { ...outer, trail: newTrail() }
+        return perform({ ...outer, now: tx.now, tx }, asking, key)
+      })
+    } catch (error) {
+      if (isRefusal(error)) await recordRefusal(rails, operation, outer, asking, error)
+      throw error
+    }
+  }
+
+  app.route({
+    method: operation.method,
+    url: operation.path,
+    config: { operation },
+    schema: {
+      params: operation.params,
+      querystring: operation.query,
+      ...(operation.body ? { body: operation.body } : {}),
+      ...(operation.reply ? { response: { [operation.success]: operation.reply } } : {}),
+    },
+    handler: async (request, reply) => {
+      const result = await handle(request)
+      return reply.code(operation.success).send(result)
+    },
+  })
+}

@@ -1,0 +1,152 @@
+import type { Operation } from '@gatehouse/contract/operation'
+import { type ProblemCode, problems } from '@gatehouse/contract/problems'
+import { ProblemBody } from '@gatehouse/contract/shapes'
+import type { TSchema } from 'typebox'
+
+/** What any operation can answer, whatever it is. */
+const always: readonly ProblemCode[] = [
+  'validation_error',
+  'invalid_request',
+  'token_missing',
+  'token_invalid',
+  'token_expired',
+  'insufficient_permissions',
+  'rate_limit_exceeded',
+  'internal_error',
+  'policy_unavailable',
+  'dependency_unavailable',
+]
+const withBody: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type']
+const withKey: readonly ProblemCode[] = ['idempotency_in_progress', 'idempotency_key_reused']
+
+/** Every problem an operation may answer with: its own and what the rails may say before it. */
+export const problemsOf = ({ problems: own, body, effect, is_secret_reply }: Operation): ProblemCode[] => [
+  ...new Set([
+    ...always,
+    ...(body ? withBody : []),
+    ...(effect === 'change' ? withKey : []),
+    ...(is_secret_reply ? (['credential_already_issued'] as const) : []),
+    ...own,
+  ]),
+]
+
+const codes = (list: readonly string[]) => list.map((code) => `\`${code}\``)
+
+const description = ({ summary, description: more, actions, actors, effect, is_secret_reply }: Operation): string =>
+  [
+    summary,
+    more,
+    `**Permission:** ${codes(actions).join(', or else ')}.`,
+    `**Admitted actors:** ${codes(actors).join(', ')}.`,
+    actors.includes('shared_runtime_operator') ? 'On the allowlist of shared-runtime operators.' : undefined,
+    effect === 'read' ? undefined : '**Recorded** in the audit log.',
+    is_secret_reply ? 'The answer holds a secret: it is shown once and never replayed.' : undefined,
+  ]
+    .filter((line) => line !== undefined)
+    .join('\n\n')
+
+const members = (schema: TSchema) => {
+  const { properties = {}, required = [] } = schema as { properties?: Record<string, object>; required?: string[] }
+  return Object.entries(properties).map(([name, member]) => ({ name, member, isRequired: required.includes(name) }))
+}
+
+const headers = ({ effect, path }: Operation) => [
+  {
+    name: 'X-Request-Id',
+    in: 'header',
+    required: false,
+    description: 'The correlation id; made if absent or malformed, echoed always.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,128}$' },
+  },
+  ...(effect === 'change'
+    ? [
+        {
+          name: 'Idempotency-Key',
+          in: 'header',
+          required: false,
+          description: 'Same key, same caller, same request: same answer, for 24 hours.',
+          schema: { type: 'string', minLength: 1, maxLength: 128 },
+        },
+      ]
+    : []),
+  ...(path.includes(':project_id')
+    ? [
+        {
+          name: 'X-Project-ID',
+          in: 'header',
+          required: false,
+          description: 'If given, it must agree with the path.',
+          schema: { type: 'string', format: 'uuid' },
+        },
+      ]
+    : []),
+]
+
+const answers = (operation: Operation) => {
+  const byStatus = Map.groupBy(problemsOf(operation), (code) => problems[code].status)
+  const refusals = [...byStatus]
+    .sort(([a], [b]) => a - b)
+    .map(([status, list]) => [
+      status,
+      {
+        description: list.map((code) => `\`${code}\`: ${problems[code].message}`).join('\n\n'),
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      },
+    ])
+  const { reply, success } = operation
+  return {
+    [success]: { description: 'Done.', ...(reply ? { content: { 'application/json': { schema: reply } } } : {}) },
+    ...Object.fromEntries(refusals),
+  }
+}
+
+const tagOf = ({ id }: Operation) => id.split('.')[0]!
+
+/** The contract as an OpenAPI 3.1 document: derived, never written. */
+export const openApiDocument = (operations: readonly Operation[]) => {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const operation of operations) {
+    const path = operation.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] = {
+      ...paths[path],
+      [operation.method.toLowerCase()]: {
+        operationId: operation.id,
+        tags: [tagOf(operation)],
+        summary: operation.summary,
+        description: description(operation),
+        'x-actors': operation.actors,
+        'x-actions': operation.actions,
+        'x-effect': operation.effect,
+        security: [{ bearer: [] }],
+        parameters: [
+          ...members(operation.params).map(({ name, member }) => ({ name, in: 'path', required: true, schema: member })),
+          ...members(operation.query).map(({ name, member, isRequired }) => ({ name, in: 'query', required: isRequired, schema: member })),
+          ...headers(operation),
+        ],
+        ...(operation.body
+          ? {
+              requestBody: {
+                required: members(operation.body).some(({ isRequired }) => isRequired),
+                content: { 'application/json': { schema: operation.body } },
+              },
+            }
+          : {}),
+        responses: answers(operation),
+      },
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Gatehouse',
+      version: '1',
+      description:
+        'Who may do what, in which tenant and project, for how long, and who did: the identity and access control plane of a GPU cloud.',
+    },
+    paths,
+    components: {
+      schemas: { Problem: ProblemBody },
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An access token of the configured identity provider.' } },
+    },
+  }
+}

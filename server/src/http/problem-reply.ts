@@ -1,0 +1,64 @@
+import { type ProblemCode, problems } from '@gatehouse/contract/problems'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '../kernel/problem.ts'
+import { JsonRefused } from '../kernel/strict-json.ts'
+import { validationDetails } from './validation.ts'
+
+const fastifyCodes: Record<string, ProblemCode> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_BAD_URL: 'invalid_request',
+}
+
+/** Whatever was thrown, as a problem: known ones as they are, the framework's by name, everything else is our own fault. */
+export const asProblem = (error: unknown): Problem => {
+  if (error instanceof Problem) return error
+  if (error instanceof JsonRefused) return new Problem('invalid_request', { reason: error.message })
+  const { validation, validationContext, code, statusCode } = error as Partial<FastifyError>
+  if (validation) return new Problem('validation_error', validationDetails(validation as never, validationContext))
+  const named = fastifyCodes[code ?? '']
+  if (named) return new Problem(named, undefined, error)
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return new Problem('invalid_request', undefined, error)
+  return new Problem('internal_error', undefined, error)
+}
+
+export const problemBody = (problem: Problem, correlation_id: string) => ({
+  code: problem.code,
+  message: problem.message,
+  correlation_id,
+  ...(problem.details === undefined ? {} : { details: problem.details }),
+})
+
+const retryAfterSeconds = (problem: Problem): number | undefined => {
+  const said = (problem.details as { retry_after_seconds?: unknown } | undefined)?.retry_after_seconds
+  if (typeof said === 'number') return said
+  return problem.status === 503 ? 1 : undefined
+}
+
+export const replyWithProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+  const problem = asProblem(error)
+  if (problem.status >= 500) request.log.error({ err: problem.cause ?? error, code: problem.code }, 'request failed')
+  const retry = retryAfterSeconds(problem)
+  if (retry !== undefined) reply.header('retry-after', retry)
+  if (problem.status === 401) reply.header('www-authenticate', problem.code === 'token_missing' ? 'Bearer' : 'Bearer error="invalid_token"')
+  return reply
+    .code(problem.status)
+    .type('application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send(problemBody(problem, request.id))
+}
+
+/** For what never became a request: the bytes are written by hand, then the connection ends. */
+export const rawProblem = (code: ProblemCode, correlation_id: string): string => {
+  const body = JSON.stringify(problemBody(new Problem(code), correlation_id))
+  return [
+    `HTTP/1.1 ${problems[code].status} Refused`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${correlation_id}`,
+    `x-correlation-id: ${correlation_id}`,
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n')
+}

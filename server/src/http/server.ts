@@ -1,0 +1,155 @@
+import helmet from '@fastify/helmet'
+import rateLimit from '@fastify/rate-limit'
+import type { Operation } from '@gatehouse/contract/operation'
+import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import { newId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import { parseStrictJson, settleText } from '../kernel/strict-json.ts'
+import { readPolicy } from '../policies/read-policy.ts'
+import type { Actor } from '../work/work.ts'
+import type { Answer } from './answer.ts'
+import { correlationIdOf } from './correlation.ts'
+import { serveDocs } from './docs.ts'
+import { mount, type Rails, requireDeclared } from './mount.ts'
+import { openApiDocument } from './openapi.ts'
+import { rawProblem, replyWithProblem } from './problem-reply.ts'
+import { compileValidator } from './validation.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    actor: Actor | null
+  }
+  interface FastifyContextConfig {
+    operation?: Operation
+  }
+}
+
+export interface ServerParts extends Rails {
+  readonly answers: readonly Answer[]
+  /** Who a bearer token speaks for; throws a problem if for nobody. */
+  readonly identify: (token: string, correlation_id: string) => Promise<Actor>
+  readonly logger: FastifyServerOptions['logger']
+}
+
+const bodyLimit = 256 * 1024
+
+const clientErrors: Record<string, 'headers_too_large' | 'request_timeout'> = {
+  HPE_HEADER_OVERFLOW: 'headers_too_large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+}
+
+const bearerOf = (header: string | undefined): string => {
+  if (header === undefined) throw new Problem('token_missing')
+  const token = /^Bearer ([A-Za-z0-9._~+/=-]+)$/i.exec(header)?.[1]
+  if (token === undefined) throw new Problem('token_invalid')
+  return token
+}
+
+const requireJson = (contentType: string | undefined, encoding: string | undefined): void => {
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new Problem('unsupported_media_type')
+  if (contentType === undefined) return
+  if (!/^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i.test(contentType)) throw new Problem('unsupported_media_type')
+}
+
+/** What a path or a query spells is settled like a body: one spelling per text, ids in lower case. */
+const settleAll = (values: object, settle: (text: string) => string): void => {
+  for (const [name, value] of Object.entries(values))
+    if (typeof value === 'string') (values as Record<string, string>)[name] = settle(value)
+}
+
+const createInstance = (parts: ServerParts): FastifyInstance =>
+  fastify({
+    logger: parts.logger ?? false,
+    disableRequestLogging: true,
+    requestIdHeader: false,
+    requestIdLogLabel: 'correlation_id',
+    genReqId: (raw) => correlationIdOf(raw.headers),
+    bodyLimit,
+    requestTimeout: 15_000,
+    keepAliveTimeout: 30_000,
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    http: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 2000 },
+    routerOptions: { maxParamLength: 200, caseSensitive: true },
+    frameworkErrors: (error, request, reply) => {
+      // These come before the hooks that would echo the id.
+      reply.header('x-request-id', request.id).header('x-correlation-id', request.id)
+      replyWithProblem(error, request, reply)
+    },
+    clientErrorHandler: (error, socket) => {
+      if (socket.writable) socket.write(rawProblem(clientErrors[error.code] ?? 'invalid_request', newId('correlation')))
+      socket.destroy()
+    },
+  } as FastifyServerOptions) as FastifyInstance
+
+const limitedPerMinute = (app: FastifyInstance, parts: ServerParts) => {
+  const timeWindow = 60_000
+  const policyFor = (actor: Actor | null) => {
+    if (!actor) return 'rate_limit.anonymous_requests_per_minute' as const
+    return actor.type === 'user' ? ('rate_limit.api_requests_per_minute' as const) : ('rate_limit.machine_requests_per_minute' as const)
+  }
+  return app.createRateLimit({
+    timeWindow,
+    max: (request) => readPolicy(parts.database.reader, policyFor(request.actor)),
+    keyGenerator: (request) => (request.actor ? `${request.actor.type} ${request.actor.id}` : `address ${request.ip}`),
+  })
+}
+
+/** Builds the server from its parts; whoever passes broken parts gets a broken server, and no other switch exists. */
+export const createServer = async (parts: ServerParts): Promise<FastifyInstance> => {
+  for (const { operation } of parts.answers) requireDeclared(operation)
+  const app = createInstance(parts)
+  app.setValidatorCompiler(compileValidator)
+  app.setErrorHandler(replyWithProblem)
+  app.decorateRequest('actor', null)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit }, async (_request: unknown, bytes: Buffer) =>
+    bytes.length === 0 ? undefined : parseStrictJson(bytes),
+  )
+  await app.register(helmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    referrerPolicy: { policy: 'no-referrer' },
+  })
+  await app.register(rateLimit, { global: false, cache: 100_000 })
+  const requireWithinRate = limitedPerMinute(app, parts)
+  const countRequest = async (request: Parameters<typeof requireWithinRate>[0]): Promise<void> => {
+    const rate = await requireWithinRate(request)
+    if (!rate.isAllowed && rate.isExceeded)
+      throw new Problem('rate_limit_exceeded', { retry_after_seconds: Math.max(1, rate.ttlInSeconds) })
+  }
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id).header('x-correlation-id', request.id).header('cache-control', 'no-store')
+    if (!request.routeOptions.config.operation) return
+    // Before the body is read: a stranger's payload is not worth parsing.
+    try {
+      request.actor = await parts.identify(bearerOf(request.headers.authorization), request.id)
+    } catch (error) {
+      if (error instanceof Problem && error.status === 401) await countRequest(request)
+      throw error
+    }
+    await countRequest(request)
+    requireJson(request.headers['content-type'], request.headers['content-encoding'])
+  })
+  app.addHook('preValidation', async (request) => {
+    if (!request.routeOptions.config.operation) return
+    settleAll(request.params as object, (text) => text.toLowerCase())
+    settleAll(request.query as object, settleText)
+    // No body and an empty one are the same thing: the schema says what is missing.
+    if (request.routeOptions.config.operation.body && request.body === undefined) request.body = {}
+  })
+  app.setNotFoundHandler(() => {
+    throw new Problem('route_not_found')
+  })
+
+  for (const each of parts.answers) mount(app, each, parts)
+  app.get('/healthz', async () => ({ status: 'ok' }))
+  app.get('/readyz', async (_request, reply) => {
+    const isReady = await parts.database.ping()
+    return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'unready', database: isReady ? 'ok' : 'unavailable' })
+  })
+  const document = openApiDocument(parts.answers.map(({ operation }) => operation))
+  app.get('/openapi.json', async () => document)
+  await serveDocs(app, document)
+  return app
+}

@@ -1,0 +1,27 @@
+import { Ajv, type ErrorObject } from 'ajv'
+import type { FastifySchemaCompiler } from 'fastify'
+
+const strict = { allErrors: true, strict: true, strictTypes: false, removeAdditional: false, coerceTypes: false } as const
+const bodies = new Ajv({ ...strict })
+// A query string has only texts in it, so its numbers must be read out of them; nothing else is ever coerced.
+const queries = new Ajv({ ...strict, coerceTypes: true, useDefaults: true })
+
+export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) =>
+  (httpPart === 'querystring' ? queries : bodies).compile(schema)
+
+const mostEntries = 50
+const where: Record<string, string> = { body: 'body', params: 'path', querystring: 'query', headers: 'header' }
+
+/** One entry per field: where it is, and what is expected there. What was sent is not repeated. */
+export const validationDetails = (errors: readonly ErrorObject[], part: string | undefined) => {
+  const entries = new Map<string, { in: string; field: string; message: string }>()
+  for (const { instancePath, keyword, params, message } of errors) {
+    const named =
+      keyword === 'required' ? params.missingProperty : keyword === 'additionalProperties' ? params.additionalProperty : undefined
+    const field = `${instancePath}${named === undefined ? '' : `/${named}`}`.slice(1, 200)
+    const said = keyword === 'required' ? 'is required' : keyword === 'additionalProperties' ? 'is not known here' : message
+    if (!entries.has(field)) entries.set(field, { in: where[part ?? 'body'] ?? 'body', field, message: said ?? 'is not valid' })
+    if (entries.size >= mostEntries) break
+  }
+  return [...entries.values()]
+}

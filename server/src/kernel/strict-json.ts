@@ -1,0 +1,101 @@
+const maxDepth = 32
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+// A key that would reach a prototype has no honest use in a request.
+const poisoned = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** What JSON.parse would have accepted, or quietly changed, and we do not. The message is for the caller and quotes nothing. */
+export class JsonRefused extends Error {
+  override readonly name = 'JsonRefused'
+}
+
+const refuse = (why: string): never => {
+  throw new JsonRefused(why)
+}
+
+const isSurrogatePaired = (text: string) => text.isWellFormed()
+
+const stringEnd = (text: string, start: number): number => {
+  for (let at = start + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === 0x5c) at += 1
+    else if (code === 0x22) return at
+  }
+  return refuse('a string does not end')
+}
+
+/** Walks the text once before it is parsed: depth is bounded first, and members that JSON.parse would drop are seen. */
+const inspectMembers = (text: string): void => {
+  const seen: (Set<string> | null)[] = []
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text[at]
+    if (char === '{' || char === '[') {
+      if (seen.push(char === '{' ? new Set() : null) > maxDepth) refuse(`deeper than ${maxDepth} levels`)
+    } else if (char === '}' || char === ']') seen.pop()
+    else if (char === '"') {
+      const end = stringEnd(text, at)
+      const members = seen.at(-1)
+      let after = end + 1
+      while (after < text.length && ' \t\n\r'.includes(text[after]!)) after += 1
+      if (members && text[after] === ':') noteMember(members, text.slice(at, end + 1))
+      at = end
+    }
+  }
+}
+
+const noteMember = (members: Set<string>, quoted: string): void => {
+  let name: unknown
+  try {
+    name = JSON.parse(quoted)
+  } catch {
+    refuse('a member name is malformed')
+  }
+  if (members.has(name as string)) refuse('a member appears twice')
+  if (poisoned.has(name as string)) refuse('a member name is not allowed')
+  members.add(name as string)
+}
+
+const settle = (value: unknown): unknown => {
+  if (typeof value === 'string') return settleText(value)
+  if (typeof value === 'number') return settleNumber(value)
+  if (Array.isArray(value)) return value.map(settle)
+  if (typeof value !== 'object' || value === null) return value
+  const settled: Record<string, unknown> = {}
+  for (const [name, member] of Object.entries(value)) {
+    const key = settleText(name)
+    if (Object.hasOwn(settled, key)) refuse('a member appears twice')
+    settled[key] = settle(member)
+  }
+  return settled
+}
+
+/** One spelling per text (NFC), and nothing that the database or a peer could not hold. */
+export const settleText = (text: string): string => {
+  if (text.includes('\u0000')) refuse('a text contains NUL')
+  if (!isSurrogatePaired(text)) refuse('a text is not well-formed Unicode')
+  return text.normalize('NFC')
+}
+
+const settleNumber = (number: number): number => {
+  if (!Number.isFinite(number)) refuse('a number is too large')
+  if (Number.isInteger(number) && !Number.isSafeInteger(number)) refuse('an integer is too large to be exact')
+  return number
+}
+
+/** Parses bytes as JSON in one reading only; throws JsonRefused where two readers could disagree. */
+export const parseStrictJson = (bytes: Buffer): unknown => {
+  let text = ''
+  try {
+    text = decoder.decode(bytes)
+  } catch {
+    refuse('the body is not UTF-8')
+  }
+  if (text.charCodeAt(0) === 0xfeff) refuse('the body begins with a byte order mark')
+  inspectMembers(text)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    refuse('the body is not JSON')
+  }
+  return settle(value)
+}

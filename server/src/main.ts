@@ -1,0 +1,56 @@
+import { ConfigRefused, parseConfig } from './config.ts'
+import { openDatabase } from './db/database.ts'
+import { sealedCursors } from './http/cursor.ts'
+import { createServer } from './http/server.ts'
+import { Problem } from './kernel/problem.ts'
+import { identifyPerson } from './principals/identify-person.ts'
+import { humanTokens } from './principals/oidc/human-tokens.ts'
+import { requireFitDatabase } from './start-checks.ts'
+import { answers, tenancySubscribers } from './wiring.ts'
+
+const start = async () => {
+  const config = parseConfig(process.env)
+  const { region, issuers, host, port } = config
+  const database = openDatabase({ url: config.database_url.reveal(), onError: (error) => console.error(`database: ${error.message}`) })
+  await requireFitDatabase(config, database)
+  const tokens = humanTokens(issuers)
+  const app = await createServer({
+    answers,
+    database,
+    region,
+    cursors: sealedCursors(config.cursor_key),
+    identify: identifyPerson(tokens, database, tenancySubscribers, region),
+    logger: { level: config.log_level },
+  })
+
+  let stopping = false
+  const stop = async () => {
+    if (stopping) return
+    stopping = true
+    // Requests under way are answered; what comes after gets no connection.
+    await app.close()
+    tokens.stop()
+    await database.close()
+    process.exit(0)
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+  if (config.has_lifeline) process.stdin.on('end', stop).on('error', stop).resume()
+  await app.listen({ host, port })
+}
+
+/** What an operator reads when the start fails: one sentence that says what to do, not where the code stood. */
+const sentenceOf = (error: unknown): string => {
+  if (error instanceof ConfigRefused) return error.message
+  if (error instanceof Problem && error.code === 'dependency_unavailable') return 'The database in DATABASE_URL does not answer.'
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE') return 'The port in GATEHOUSE_PORT is taken by another process; choose another one.'
+  if (code === 'EACCES') return 'This user may not listen on the port in GATEHOUSE_PORT.'
+  if (code === 'ECONNREFUSED') return 'The database in DATABASE_OWNER_URL does not answer.'
+  return message
+}
+
+start().catch((error: unknown) => {
+  console.error(`gatehouse: ${sentenceOf(error)}`)
+  process.exit(1)
+})

@@ -1,0 +1,28 @@
+import type { disableUser as Op } from '@gatehouse/contract/users'
+import { record } from '../audit/record.ts'
+import { authorize } from '../authz/authorize.ts'
+import type { Answering } from '../http/answer.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { Work } from '../work/work.ts'
+import { userKind } from './user.ts'
+import { lockUser, setDisabled } from './user-queries.ts'
+
+/** In-transaction subscribers: they may refuse (the last superadmin) or end what rests on the person. */
+export type UserDisabling = readonly ((work: Work, user_id: string) => Promise<void>)[]
+
+export const disableUser =
+  (onUserDisabling: UserDisabling): Answering<typeof Op> =>
+  async (work, { params, body }) => {
+    const user = await authorize(work, 'platform.admin', userKind, await work.tx.maybe(lockUser(params.user_id)))
+    if (user.disabled_at !== null) throw new Problem('state_conflict', { state: 'disabled' })
+    for (const subscriber of onUserDisabling) await subscriber(work, user.id)
+    const disabled = await work.tx.one(setDisabled(user, work.actor.id, body.reason, work.now))
+    record(work, {
+      action: 'user.disable',
+      resource_type: 'user',
+      resource_id: user.id,
+      severity: 'high',
+      metadata: { reason: body.reason },
+    })
+    return disabled
+  }

@@ -1,0 +1,33 @@
+import { record } from '../audit/record.ts'
+import { systemProof } from '../authz/authorize.ts'
+import { newId } from '../kernel/ids.ts'
+import { foundOrganization } from '../tenancy/found-organization.ts'
+import { foundProject } from '../tenancy/found-project.ts'
+import type { TenancySubscribers } from '../tenancy/subscribers.ts'
+import type { Work } from '../work/work.ts'
+import type { HumanClaims } from './oidc/human-tokens.ts'
+import { insertUser, userBySubject } from './user-queries.ts'
+
+/** Somebody nobody has seen before gets a record, a personal organization and a `default` project. What the provider claims about roles is not heard. */
+export const welcome = async (work: Work, claims: HumanClaims, subscribers: TenancySubscribers): Promise<string> => {
+  const id = newId('user')
+  const proof = systemProof(work, 'first_sign_in', 'platform.admin', {})
+  const username = (claims.username ?? `user-${id.slice(-12)}`).slice(0, 255)
+  const { issuer, subject, email, email_verified } = claims
+  const user = await work.tx.maybe(insertUser(proof, { id, username, email, email_verified, issuer, subject, is_seeded: false }, work.now))
+  // A concurrent first request won; it has made everything.
+  if (!user) return (await work.tx.one(userBySubject(issuer, subject))).id
+
+  record(work, { action: 'user.create', resource_type: 'user', resource_id: id, metadata: { issuer } })
+  const ownership = { owner_user_id: id, reason: 'first sign-in', severity: 'info' } as const
+  const slug = `personal-${id.slice(-12)}`
+  const organization = await foundOrganization(
+    work,
+    proof,
+    { id: newId('org'), type: 'personal', name: `${username.slice(0, 80)} (personal)`, slug, ...ownership },
+    subscribers,
+  )
+  const place = systemProof(work, 'first_sign_in', 'tenant.project.create', organization)
+  await foundProject(work, place, { id: newId('project'), name: 'Default', slug: 'default', ...ownership }, subscribers)
+  return id
+}

@@ -1,0 +1,75 @@
+import { Exactly } from '@gatehouse/contract/shapes'
+import { Me, User } from '@gatehouse/contract/users'
+import Type from 'typebox'
+import type { Authorized } from '../authz/authorize.ts'
+import { columns, sql } from '../db/statement.ts'
+
+const Found = Exactly({ id: Type.String() })
+
+export const userBySubject = (issuer: string, subject: string) => sql(Found)`
+  select id from users where oidc_issuer = ${issuer} and oidc_subject = ${subject}`
+
+/** No row: the same person signed in for the first time somewhere else at this very moment. */
+export const insertUser = (
+  _proof: Authorized<'platform.admin', object>,
+  user: {
+    id: string
+    username: string
+    email: string | null
+    email_verified: boolean
+    issuer: string
+    subject: string
+    is_seeded: boolean
+  },
+  now: string,
+) => sql(User)`
+  insert into users (id, username, email, email_verified, oidc_issuer, oidc_subject, is_seeded, created_at)
+  values (${user.id}, ${user.username}, ${user.email}, ${user.email_verified}, ${user.issuer}, ${user.subject}, ${user.is_seeded}, ${now})
+  on conflict (oidc_issuer, oidc_subject) do nothing
+  returning ${columns(User)}`
+
+export const findUser = (user_id: string) => sql(User)`
+  select ${columns(User)} from users where id = ${user_id}`
+
+export const lockUser = (user_id: string) => sql(User)`
+  select ${columns(User)} from users where id = ${user_id} for no key update`
+
+export const allUsers = (after: string | null, limit: number) => sql(User)`
+  select ${columns(User)} from users where ${after}::uuid is null or id > ${after}::uuid order by id limit ${limit}`
+
+export const setDisabled = (user: Authorized<'platform.admin', User>, by: string, reason: string, now: string) => sql(User)`
+  update users set disabled_at = ${now}, disabled_by = ${by}, disable_reason = ${reason} where id = ${user.id} returning ${columns(User)}`
+
+export const setEnabled = (user: Authorized<'platform.admin', User>) => sql(User)`
+  update users set disabled_at = null, disabled_by = null, disable_reason = null where id = ${user.id} returning ${columns(User)}`
+
+export const anySeededUser = () => sql(Found)`
+  select id from users where is_seeded limit 1`
+
+/** Who somebody is and where he belongs, with the roles that are bound there. */
+export const me = (user_id: string) => sql(Me)`
+  select u.id, u.username, u.email,
+    array(select d.name from platform_role_bindings b join role_definitions d on d.id = b.role_definition_id
+           where b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null order by d.name) as platform_roles,
+    coalesce((
+      select jsonb_agg(jsonb_build_object(
+               'id', o.id, 'name', o.name, 'slug', o.slug,
+               'roles', array(
+                 select d.name from tenant_role_bindings b
+                   join role_definition_versions v on v.id = b.role_version_id join role_definitions d on d.id = v.role_definition_id
+                  where b.tenant_id = o.id and b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null
+                    and (b.expires_at is null or b.expires_at > transaction_timestamp()) and d.deleted_at is null
+                  order by d.name),
+               'projects', coalesce((
+                 select jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'slug', p.slug, 'roles', array(
+                          select d.name from project_role_bindings b
+                            join role_definition_versions v on v.id = b.role_version_id join role_definitions d on d.id = v.role_definition_id
+                           where b.project_id = p.id and b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null
+                             and (b.expires_at is null or b.expires_at > transaction_timestamp()) and d.deleted_at is null
+                           order by d.name)) order by p.id)
+                   from projects p join project_memberships pm on pm.project_id = p.id and pm.user_id = u.id and pm.deleted_at is null
+                  where p.org_id = o.id), '[]')) order by o.id)
+        from organizations o join tenant_memberships m on m.tenant_id = o.id and m.user_id = u.id and m.deleted_at is null
+       where o.deleted_at is null), '[]') as organizations
+   from users u
+  where u.id = ${user_id}`

@@ -1,0 +1,79 @@
+import { Exactly } from '@gatehouse/contract/shapes'
+import Type from 'typebox'
+import type { Authorized } from '../authz/authorize.ts'
+import { sql } from '../db/statement.ts'
+
+const Bound = Exactly({ id: Type.String() })
+const Holder = Exactly({ principal_id: Type.String() })
+
+type Granting = Authorized<'platform.admin' | 'tenant.project.create' | 'project.member.invite' | 'project.role.assign', object>
+
+export const insertPlatformBinding = (
+  _proof: Granting,
+  id: string,
+  user_id: string,
+  role_id: string,
+  created_by: string | null,
+  now: string,
+) => sql(Bound)`
+  insert into platform_role_bindings (id, principal_type, principal_id, role_definition_id, created_at, created_by)
+  values (${id}, 'user', ${user_id}, ${role_id}, ${now}, ${created_by})
+  returning id`
+
+export const insertTenantBinding = (
+  _proof: Granting,
+  id: string,
+  tenant_id: string,
+  user_id: string,
+  role_version_id: string,
+  created_by: string | null,
+  now: string,
+) => sql(Bound)`
+  insert into tenant_role_bindings (id, tenant_id, principal_type, principal_id, role_version_id, created_at, created_by)
+  values (${id}, ${tenant_id}, 'user', ${user_id}, ${role_version_id}, ${now}, ${created_by})
+  returning id`
+
+export const insertProjectBinding = (
+  _proof: Granting,
+  id: string,
+  project_id: string,
+  user_id: string,
+  role_version_id: string,
+  created_by: string | null,
+  now: string,
+) => sql(Bound)`
+  insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at, created_by)
+  values (${id}, ${project_id}, 'user', ${user_id}, ${role_version_id}, ${now}, ${created_by})
+  returning id`
+
+type Ending = Authorized<'tenant.user.remove' | 'project.member.remove', object>
+
+export const endTenantBindings = (_proof: Ending, tenant_id: string, user_id: string, by: string, reason: string, now: string) => sql(
+  Bound,
+)`
+  update tenant_role_bindings set deleted_at = ${now}, deleted_by = ${by}, delete_reason = ${reason}
+   where tenant_id = ${tenant_id} and principal_type = 'user' and principal_id = ${user_id} and deleted_at is null
+  returning id`
+
+export const endProjectBindings = (_proof: Ending, project_id: string, user_id: string, by: string, reason: string, now: string) => sql(
+  Bound,
+)`
+  update project_role_bindings set deleted_at = ${now}, deleted_by = ${by}, delete_reason = ${reason}
+   where project_id = ${project_id} and principal_type = 'user' and principal_id = ${user_id} and deleted_at is null
+  returning id`
+
+/** Who holds this role of a tenant now: a binding without its membership counts for nothing. */
+export const tenantHolders = (tenant_id: string, role_version_id: string) => sql(Holder)`
+  select b.principal_id from tenant_role_bindings b
+   where b.tenant_id = ${tenant_id} and b.role_version_id = ${role_version_id} and b.principal_type = 'user' and b.deleted_at is null`
+
+export const projectHolders = (project_id: string, role_version_id: string) => sql(Holder)`
+  select b.principal_id from project_role_bindings b
+   where b.project_id = ${project_id} and b.role_version_id = ${role_version_id} and b.principal_type = 'user' and b.deleted_at is null`
+
+/** Locked, so that two people cannot disable each other and leave nobody. */
+export const lockActivePlatformHolders = (role_id: string) => sql(Holder)`
+  select b.principal_id from platform_role_bindings b join users u on u.id = b.principal_id
+   where b.role_definition_id = ${role_id} and b.deleted_at is null and u.disabled_at is null
+   order by u.id
+     for update of b, u`

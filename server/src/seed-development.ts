@@ -1,0 +1,90 @@
+import people from '../../db/seed/people.json' with { type: 'json' }
+import { appendEvents } from './audit/append.ts'
+import { record } from './audit/record.ts'
+import { systemProof } from './authz/authorize.ts'
+import { isBuiltinRole, ownerRoleOf, roleIdOf, roleVersionIdOf } from './authz/catalogue.ts'
+import { openDatabase } from './db/database.ts'
+import { fixedId, newId } from './kernel/ids.ts'
+import { insertUser, userBySubject } from './principals/user-queries.ts'
+import { insertPlatformBinding, insertProjectBinding, insertTenantBinding } from './roles/binding-queries.ts'
+import { foundOrganization } from './tenancy/found-organization.ts'
+import { foundProject } from './tenancy/found-project.ts'
+import { insertProjectMembership, insertTenantMembership } from './tenancy/membership-queries.ts'
+import { tenancySubscribers } from './wiring.ts'
+import { newTrail, type Work } from './work/work.ts'
+
+interface Person {
+  username: string
+  platform_role?: string
+  tenant?: string
+  tenant_role?: string
+  project_role?: string
+}
+
+const idOf = ({ username }: Person) => fixedId('user', username)
+const named = (name: string | undefined) => {
+  if (name === undefined || !isBuiltinRole(name)) throw new Error(`people.json names a role that does not exist: ${name}`)
+  return name
+}
+
+const seedPerson = async (work: Work, person: Person, issuer: string) => {
+  const proof = systemProof(work, 'development_seed', 'platform.admin', {})
+  const { username, tenant = 'gatehouse' } = person
+  const email = `${username}@${tenant}.example`
+  await work.tx.maybe(
+    insertUser(proof, { id: idOf(person), username, email, email_verified: true, issuer, subject: username, is_seeded: true }, work.now),
+  )
+  if (person.platform_role)
+    await work.tx.one(insertPlatformBinding(proof, newId('binding'), idOf(person), roleIdOf(named(person.platform_role)), null, work.now))
+}
+
+const seedTenant = async (work: Work, { slug, name, project }: (typeof people.tenants)[number], members: readonly Person[]) => {
+  const proof = systemProof(work, 'development_seed', 'platform.admin', {})
+  const because = { reason: 'development seed', severity: 'info' } as const
+  const owner = members.find(({ tenant_role }) => tenant_role === ownerRoleOf.tenant)!
+  const projectOwner = members.find(({ project_role }) => project_role === ownerRoleOf.project)!
+  const founding = { id: fixedId('org', slug), type: 'enterprise', name, slug, owner_user_id: idOf(owner), ...because } as const
+  const organization = await foundOrganization(work, proof, founding, tenancySubscribers)
+  for (const member of members.filter((each) => each !== owner)) {
+    await work.tx.one(insertTenantMembership(proof, newId('membership'), organization, idOf(member), null, work.now))
+    const version = roleVersionIdOf(named(member.tenant_role))
+    await work.tx.one(insertTenantBinding(proof, newId('binding'), organization.id, idOf(member), version, null, work.now))
+  }
+  const place = systemProof(work, 'development_seed', 'tenant.project.create', organization)
+  const opened = { id: fixedId('project', `${slug}/${project.slug}`), ...project, owner_user_id: idOf(projectOwner), ...because }
+  const founded = await foundProject(work, place, opened, tenancySubscribers)
+  for (const member of members.filter((each) => each.project_role && each !== projectOwner)) {
+    await work.tx.one(insertProjectMembership(place, newId('membership'), founded, idOf(member), null, work.now))
+    const version = roleVersionIdOf(named(member.project_role))
+    await work.tx.one(insertProjectBinding(place, newId('binding'), founded.id, idOf(member), version, null, work.now))
+  }
+}
+
+/** The people of the development world: one for each built-in role, in two tenants. Done once; a second call changes nothing. */
+export const seedDevelopment = async ({ databaseUrl, issuer }: { databaseUrl: string; issuer: string }): Promise<void> => {
+  const database = openDatabase({ url: databaseUrl, max_connections: 1 })
+  try {
+    await database.transaction('write', async (tx) => {
+      const everybody: readonly Person[] = people.people
+      if (await tx.maybe(userBySubject(issuer, everybody[0]!.username))) return
+      const actor = { type: 'system', id: 'development_seed' } as const
+      const work: Work = { actor, correlation_id: newId('correlation'), now: tx.now, tx, trail: newTrail() }
+      for (const person of everybody) await seedPerson(work, person, issuer)
+      for (const tenant of people.tenants)
+        await seedTenant(
+          work,
+          tenant,
+          everybody.filter((person) => person.tenant === tenant.slug),
+        )
+      record(work, {
+        action: 'development.seed',
+        resource_type: 'platform',
+        resource_id: 'platform',
+        metadata: { people: everybody.length },
+      })
+      await appendEvents(work, 'local')
+    })
+  } finally {
+    await database.close()
+  }
+}

@@ -1,0 +1,25 @@
+import type { Organization } from '@gatehouse/contract/organizations'
+import type { Project } from '@gatehouse/contract/projects'
+import type { Authority } from '../authz/authorize.ts'
+import type { Work } from '../work/work.ts'
+
+/** A membership that has just ended, in this same transaction. */
+export interface EndedMembership {
+  readonly tenant_id: string
+  /** Null: the membership of the whole organization. */
+  readonly project_id: string | null
+  readonly user_id: string
+  readonly reason: string
+  /** How the one who ended it came to do so; null for one that ended because a wider one did. */
+  readonly by: Authority | null
+}
+
+/**
+ * Rooms above that must act in the same transaction when something here begins or ends. Each writes its own tables; any of them
+ * may refuse by throwing, and then nothing happened.
+ */
+export interface TenancySubscribers {
+  readonly onOrganizationFounded: readonly ((work: Work, organization: Organization, owner_user_id: string) => Promise<void>)[]
+  readonly onProjectFounded: readonly ((work: Work, project: Project, owner_user_id: string) => Promise<void>)[]
+  readonly onMembershipEnded: readonly ((work: Work, ended: EndedMembership) => Promise<void>)[]
+}

@@ -1,0 +1,29 @@
+import type { Organization, resumeOrganization as Resume, suspendOrganization as Suspend } from '@gatehouse/contract/organizations'
+import { record } from '../audit/record.ts'
+import { authorize } from '../authz/authorize.ts'
+import type { Answering } from '../http/answer.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { Work } from '../work/work.ts'
+import { organizationKind } from './organization.ts'
+import { lockOrganization, setOrganizationState } from './organization-queries.ts'
+
+const moveTo = async (work: Work, org_id: string, state: Organization['state'], action: string, reason: string): Promise<Organization> => {
+  const organization = await authorize(work, 'platform.admin', organizationKind, await work.tx.maybe(lockOrganization(org_id)))
+  if (organization.state === state) throw new Problem('state_conflict', { state })
+  const moved = await work.tx.one(setOrganizationState(organization, state))
+  record(work, {
+    action,
+    resource_type: 'organization',
+    resource_id: organization.id,
+    tenant_id: organization.id,
+    severity: 'high',
+    metadata: { reason },
+  })
+  return moved
+}
+
+export const suspendOrganization: Answering<typeof Suspend> = (work, { params, body }) =>
+  moveTo(work, params.org_id, 'suspended', 'organization.suspend', body.reason)
+
+export const resumeOrganization: Answering<typeof Resume> = (work, { params, body }) =>
+  moveTo(work, params.org_id, 'active', 'organization.resume', body.reason)

@@ -1,0 +1,19 @@
+import type { UserDisabling } from './principals/disable-user.ts'
+import { principalRoutes } from './principals/principal-routes.ts'
+import { endBindings } from './roles/end-bindings.ts'
+import { bindFirstProjectOwner, bindFirstTenantOwner } from './roles/found-owners.ts'
+import { requireAnotherSuperadmin } from './roles/last-superadmin.ts'
+import { roleRoutes } from './roles/role-routes.ts'
+import type { TenancySubscribers } from './tenancy/subscribers.ts'
+import { tenancyRoutes } from './tenancy/tenancy-routes.ts'
+
+/** Where the end or beginning of one thing reaches rooms above it, in the same transaction. */
+export const tenancySubscribers: TenancySubscribers = {
+  onOrganizationFounded: [bindFirstTenantOwner],
+  onProjectFounded: [bindFirstProjectOwner],
+  onMembershipEnded: [endBindings],
+}
+const onUserDisabling: UserDisabling = [requireAnotherSuperadmin]
+
+/** Every operation with the verb that answers it. */
+export const answers = [...principalRoutes(onUserDisabling), ...tenancyRoutes(tenancySubscribers), ...roleRoutes]
