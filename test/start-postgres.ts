@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { startPostgres } from '@gatehouse/server/db/embedded/postgres'
-import { migrate } from '@gatehouse/server/db/migrate'
+import { prepareDatabase } from '@gatehouse/server/prepare-database'
 import type { TestProject } from 'vitest/node'
 import { parts } from '../tools/test/parts.ts'
 import { asSuperuser, type TestPostgres } from './superuser.ts'
@@ -29,7 +29,7 @@ const prepare = async (superuserUrl: string): Promise<Started> => {
   await asSuperuser(superuserUrl, async (client) => {
     for (const { role, password } of [owner, app]) await client.query(`create role ${role} login password '${password}'`)
     await client.query(`create database ${template} owner ${owner.role}`)
-    await migrate({ ownerUrl: at(template, owner), appRole: app.role })
+    await prepareDatabase({ ownerUrl: at(template, owner), appRole: app.role })
     // A template that nobody can enter is always free to be copied.
     await client.query(`alter database ${template} allow_connections false`)
   })

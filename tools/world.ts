@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { isPortFree } from '@gatehouse/server/db/embedded/free-port'
 import { StartRefused } from '@gatehouse/server/db/embedded/start-refused'
-import { migrate } from '@gatehouse/server/db/migrate'
+import { prepareDatabase } from '@gatehouse/server/prepare-database'
 import { seedDevelopment } from '@gatehouse/server/seed-development'
 import { answering } from './world/answering.ts'
 import { type Child, startChild } from './world/child.ts'
@@ -57,7 +57,7 @@ const bringUp = async (): Promise<string> => {
   undo.push(database.stop)
   void database.gone.then((how) => fail(new StartRefused(`PostgreSQL ended unexpectedly (${how}). Its log is ${place.dataDir}.log`)))
   stop.signal.throwIfAborted()
-  const applied = await migrate({ ownerUrl: database.ownerUrl, appRole: database.appRole })
+  const applied = await prepareDatabase({ ownerUrl: database.ownerUrl, appRole: database.appRole })
   say(applied.length > 0 ? `migrated: ${applied.join(', ')}` : 'the schema is up to date')
   stop.signal.throwIfAborted()
   await seedDevelopment({ databaseUrl: database.appUrl, issuer })

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startPostgres } from '@gatehouse/server/db/embedded/postgres'
-import { migrate } from '@gatehouse/server/db/migrate'
+import { prepareDatabase } from '@gatehouse/server/prepare-database'
 import pg from 'pg'
 import { catalogueQueries } from './catalogue.ts'
 import type { Document } from './document.ts'
@@ -45,7 +45,7 @@ const make = async (): Promise<string> => {
   const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
   const server = await startPostgres({ dataDir: join(folder, 'data'), settings })
   try {
-    await migrate({ ownerUrl: server.ownerUrl, appRole: 'gatehouse_app' })
+    await prepareDatabase({ ownerUrl: server.ownerUrl, appRole: 'gatehouse_app' })
     return textOf(await readCatalogue(server.ownerUrl))
   } finally {
     await server.stop()
