@@ -147,7 +147,7 @@ create table project_memberships (
   constraint project_memberships_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint project_memberships_deleted_by_fkey FOREIGN KEY (deleted_by) REFERENCES users(id),
   constraint project_memberships_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
-  constraint project_memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint user_not_found FOREIGN KEY (user_id) REFERENCES users(id),
   constraint project_memberships_end_whole CHECK (((deleted_at IS NULL) = (delete_reason IS NULL)))
 );
 CREATE UNIQUE INDEX member_already_exists ON public.project_memberships USING btree (project_id, user_id) WHERE (deleted_at IS NULL);
@@ -282,7 +282,7 @@ create table tenant_memberships (
   constraint tenant_memberships_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint tenant_memberships_deleted_by_fkey FOREIGN KEY (deleted_by) REFERENCES users(id),
   constraint tenant_memberships_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES organizations(id),
-  constraint tenant_memberships_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint user_not_found FOREIGN KEY (user_id) REFERENCES users(id),
   constraint tenant_memberships_end_whole CHECK (((deleted_at IS NULL) = (delete_reason IS NULL)))
 );
 CREATE INDEX tenant_memberships_of_user ON public.tenant_memberships USING btree (user_id) WHERE (deleted_at IS NULL);

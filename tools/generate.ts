@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { configDocument } from './generate/config.ts'
 import { differenceOf } from './generate/difference.ts'
 import type { Document } from './generate/document.ts'
 import { endpointsDocument } from './generate/endpoints.ts'
@@ -15,6 +16,7 @@ const documents: readonly Document[] = [
   endpointsDocument,
   openapiDocument,
   permissionMatrixDocument,
+  configDocument,
   schemaDocument,
 ]
 

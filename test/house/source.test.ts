@@ -5,10 +5,12 @@ import { filesUnder, isTest, matchesOf, textOf } from './tree.ts'
 const code = (folder: string) => filesUnder(folder).filter((path) => /\.[cm]?tsx?$/.test(path) && !isTest(path))
 const product = ['contract/src', 'server/src'].flatMap(code)
 
-test('only the configuration reads the environment', () => {
+const readsEnvironment = (path: string) => path === 'server/src/config.ts' || path === 'server/src/main.ts'
+
+test('only the composition root and its configuration read the environment', () => {
   expect(
     matchesOf(
-      product.filter((path) => path !== 'server/src/config.ts'),
+      product.filter((path) => !readsEnvironment(path)),
       /\bprocess\s*\.\s*env\b|\bfrom 'node:process'/,
     ),
   ).toEqual([])
