@@ -1,0 +1,222 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+
+let live: LiveServer
+beforeAll(async () => {
+  live = await liveServer()
+})
+afterAll(() => live.stop())
+
+const { org, project, user } = seeded
+
+describe('organizations', () => {
+  test('RP-30 creating an organization names its first owner, and both exist or neither', async () => {
+    const made = await live.call('ada', 'POST', '/api/v1/orgs', {
+      body: { name: 'Cirrus', slug: 'cirrus', owner_user_id: user('anna'), reason: 'new customer' },
+      headers: { 'x-request-id': 'founding' },
+    })
+    expect(made.status).toBe(201)
+    expect(made.body).toMatchObject({ name: 'Cirrus', slug: 'cirrus', type: 'enterprise', state: 'active' })
+    const read = await live.call('anna', 'GET', `/api/v1/orgs/${made.body.id}/members`)
+    expect(read.body.items).toMatchObject([{ user_id: user('anna'), roles: ['tenant_owner'] }])
+    const [row] = await live.auditOf('founding')
+    expect(row).toMatchObject({
+      action: 'organization.create',
+      actor_type: 'user',
+      actor_id: user('ada'),
+      platform_role: 'platform_superadmin',
+      tenant_id: made.body.id,
+      severity: 'high',
+      result: 'success',
+      metadata: { owner_user_id: user('anna'), reason: 'new customer' },
+    })
+
+    const nobody = { name: 'Nimbus', slug: 'nimbus', owner_user_id: '01890000-0000-7000-8000-000000000000' }
+    const refused = await live.call('ada', 'POST', '/api/v1/orgs', { body: nobody })
+    expect(refused).toMatchObject({ status: 404, body: { code: 'user_not_found' } })
+    expect(await live.sql("select id from organizations where slug = 'nimbus'")).toEqual([])
+  })
+
+  test('RP-29 a superadmin cannot make himself the owner of a new organization or project', async () => {
+    const mine = { name: 'Mine', slug: 'mine', owner_user_id: user('ada') }
+    const refused = await live.call('ada', 'POST', '/api/v1/orgs', { body: mine })
+    expect(refused).toMatchObject({ status: 403, body: { details: { detail: 'override_self_grant' } } })
+    const opened = await live.call('ada', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body: { name: 'P', slug: 'p' } })
+    expect(opened).toMatchObject({ status: 403, body: { details: { detail: 'override_self_grant' } } })
+    const joined = await live.call('ada', 'POST', `/api/v1/projects/${project.aurora}/members`, {
+      body: { user_id: user('ada'), role_name: 'project_viewer' },
+    })
+    expect(joined).toMatchObject({ status: 403, body: { details: { detail: 'override_self_grant' } } })
+  })
+
+  test('a slug is taken once, whoever is first', async () => {
+    const body = { name: 'Twice', slug: 'twice', owner_user_id: user('anna') }
+    const answers = await Promise.all([1, 2, 3, 4].map(() => live.call('ada', 'POST', '/api/v1/orgs', { body })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409])
+    expect(answers.find(({ status }) => status === 409)!.body.code).toBe('organization_already_exists')
+  })
+
+  test('DE-21 in a suspended organization only reads are allowed, and the platform can resume it', async () => {
+    const made = await live.call('ada', 'POST', '/api/v1/orgs', { body: { name: 'S', slug: 'suspended', owner_user_id: user('bella') } })
+    const path = `/api/v1/orgs/${made.body.id}`
+    expect((await live.call('grace', 'POST', `${path}/suspend`, { body: { reason: 'unpaid' } })).body.state).toBe('suspended')
+    expect((await live.call('bella', 'GET', path)).status).toBe(200)
+    const renamed = await live.call('bella', 'PATCH', path, { body: { name: 'T' } })
+    expect(renamed).toMatchObject({ status: 403, body: { details: { reason_code: 'policy_constraint_denied' } } })
+    expect((await live.call('ada', 'PATCH', path, { body: { name: 'By override' } })).status).toBe(200)
+    expect((await live.call('grace', 'POST', `${path}/suspend`, { body: { reason: 'again' } })).body.code).toBe('state_conflict')
+    expect((await live.call('grace', 'POST', `${path}/resume`, { body: { reason: 'paid' } })).body.state).toBe('active')
+    expect((await live.call('bella', 'PATCH', path, { body: { name: 'T' } })).body.name).toBe('T')
+  })
+
+  test('a list shows exactly what a single read shows, at any page size', async () => {
+    for (const person of seeded.usernames) {
+      const all = await live.sql<{ id: string }>('select id from organizations')
+      const readable: string[] = []
+      for (const { id } of all) if ((await live.call(person, 'GET', `/api/v1/orgs/${id}`)).status === 200) readable.push(id)
+      for (const limit of [1, 2, 200]) {
+        const listed: string[] = []
+        for (let cursor: string | null = ''; cursor !== null; ) {
+          const page = await live.call(person, 'GET', `/api/v1/orgs?limit=${limit}${cursor && `&cursor=${cursor}`}`)
+          listed.push(...page.body.items.map(({ id }: { id: string }) => id))
+          cursor = page.body.next_cursor
+        }
+        expect(listed).toEqual(readable.sort())
+      }
+    }
+  })
+})
+
+describe('projects', () => {
+  test('RP-30 a project belongs to its creator, or to the member that he names', async () => {
+    const own = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body: { name: 'Own', slug: 'own' } })
+    expect(own.status).toBe(201)
+    expect((await live.call('alice', 'GET', `/api/v1/projects/${own.body.id}/members`)).body.items).toMatchObject([
+      { user_id: user('alice'), roles: ['project_owner'] },
+    ])
+    const given = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, {
+      body: { name: 'Given', slug: 'given', owner_user_id: user('anna') },
+    })
+    expect((await live.call('anna', 'GET', `/api/v1/projects/${given.body.id}/members`)).body.items).toMatchObject([
+      { user_id: user('anna'), roles: ['project_owner'] },
+    ])
+    const stranger = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, {
+      body: { name: 'Stranger', slug: 'stranger', owner_user_id: user('bella') },
+    })
+    expect(stranger).toMatchObject({ status: 409, body: { code: 'not_tenant_member' } })
+  })
+
+  test('RP-07 a tenant role alone opens no project: its owner too is told that he is no member', async () => {
+    const refused = await live.call('alice', 'GET', `/api/v1/projects/${project.aurora}/members`)
+    expect(refused).toMatchObject({ status: 403, body: { details: { reason_code: 'membership_missing' } } })
+  })
+
+  test('who may not see all projects sees his own', async () => {
+    const slugs = async (person: string) =>
+      (await live.call(person, 'GET', `/api/v1/orgs/${org.aurora}/projects`)).body.items.map(({ slug }: { slug: string }) => slug)
+    expect(await slugs('anna')).toContain('training')
+    expect(await slugs('arne')).toEqual([])
+    const joined = await live.call('amara', 'POST', `/api/v1/projects/${project.aurora}/members`, {
+      body: { user_id: user('arne'), role_name: 'project_viewer' },
+    })
+    expect(joined.status).toBe(201)
+    expect(await slugs('arne')).toEqual(['training'])
+    expect((await live.call('arne', 'GET', `/api/v1/projects/${project.aurora}`)).status).toBe(200)
+  })
+
+  test('an archived project is read-only, and its organization can bring it back', async () => {
+    const made = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body: { name: 'Old', slug: 'old' } })
+    const path = `/api/v1/projects/${made.body.id}`
+    expect((await live.call('adam', 'POST', `${path}/archive`, { body: { reason: 'done' } })).body.state).toBe('archived')
+    const add = { body: { user_id: user('anna'), role_name: 'project_viewer' } }
+    expect(await live.call('alice', 'POST', `${path}/members`, add)).toMatchObject({
+      status: 403,
+      body: { details: { reason_code: 'policy_constraint_denied' } },
+    })
+    expect((await live.call('alice', 'GET', `${path}/members`)).status).toBe(200)
+    expect((await live.call('adam', 'POST', `${path}/restore`, { body: { reason: 'needed' } })).body.state).toBe('active')
+    expect((await live.call('alice', 'POST', `${path}/members`, add)).status).toBe(201)
+  })
+})
+
+describe('memberships', () => {
+  test('RP-19 nobody gives a project role beyond his own authority', async () => {
+    const give = (grantor: string, role_name: string, username: string) =>
+      live.call(grantor, 'POST', `/api/v1/projects/${project.borealis}/members`, { body: { user_id: user(username), role_name } })
+    expect(await give('basil', 'project_owner', 'bella')).toMatchObject({
+      status: 403,
+      body: { details: { reason_code: 'permission_denied', detail: 'assignment_ceiling' } },
+    })
+    expect(await give('birgit', 'project_viewer', 'bella')).toMatchObject({
+      status: 403,
+      body: { details: { reason_code: 'permission_denied' } },
+    })
+    expect((await give('basil', 'project_admin', 'bella')).status).toBe(201)
+    expect((await give('berta', 'project_owner', 'boris')).status).toBe(201)
+    expect(await give('berta', 'tenant_owner', 'bjorn')).toMatchObject({ status: 404, body: { code: 'role_not_found' } })
+    expect(await give('berta', 'project_viewer', 'boris')).toMatchObject({ status: 409, body: { code: 'member_already_exists' } })
+    expect(await give('berta', 'project_viewer', 'alice')).toMatchObject({ status: 409, body: { code: 'not_tenant_member' } })
+  })
+
+  test('RP-21 leaving an organization ends all that rested on it, in one transaction, and nothing comes back by itself', async () => {
+    const path = `/api/v1/orgs/${org.borealis}/members/${user('birgit')}`
+    const gone = await live.call('boris', 'DELETE', path, { body: { reason: 'moved on' }, headers: { 'x-request-id': 'removal' } })
+    expect(gone.status).toBe(204)
+    const rows = await live.sql(
+      `select deleted_at, deleted_by, delete_reason from tenant_memberships where user_id = $1 and tenant_id = $2
+       union all select deleted_at, deleted_by, delete_reason from project_memberships where user_id = $1 and project_id = $3
+       union all select deleted_at, deleted_by, delete_reason from tenant_role_bindings where principal_id = $1 and tenant_id = $2
+       union all select deleted_at, deleted_by, delete_reason from project_role_bindings where principal_id = $1 and project_id = $3`,
+      [user('birgit'), org.borealis, project.borealis],
+    )
+    expect(rows).toHaveLength(4)
+    for (const row of rows)
+      expect(row).toMatchObject({ deleted_by: user('boris'), delete_reason: 'moved on', deleted_at: rows[0]!.deleted_at })
+    expect((await live.call('birgit', 'GET', `/api/v1/orgs/${org.borealis}`)).status).toBe(404)
+    expect((await live.call('birgit', 'GET', `/api/v1/projects/${project.borealis}`)).status).toBe(404)
+    expect(await live.auditOf('removal')).toMatchObject([
+      {
+        action: 'organization.member.remove',
+        tenant_id: org.borealis,
+        metadata: { user_id: user('birgit'), ended_projects: [project.borealis] },
+      },
+    ])
+    expect(await live.call('boris', 'DELETE', path)).toMatchObject({ status: 404, body: { code: 'member_not_found' } })
+  })
+
+  test('RP-20 the last owner stays, the last but one may go, and one may always leave', async () => {
+    const made = await live.call('ada', 'POST', '/api/v1/orgs', { body: { name: 'L', slug: 'last', owner_user_id: user('agnes') } })
+    expect(await live.call('agnes', 'DELETE', `/api/v1/orgs/${made.body.id}/members/${user('agnes')}`)).toMatchObject({
+      status: 409,
+      body: { code: 'last_owner' },
+    })
+    expect((await live.call('agnes', 'GET', `/api/v1/orgs/${made.body.id}`)).status).toBe(200)
+    expect((await live.call('axel', 'DELETE', `/api/v1/projects/${project.aurora}/members/${user('axel')}`)).status).toBe(204)
+    expect(await live.call('amara', 'DELETE', `/api/v1/projects/${project.aurora}/members/${user('amara')}`)).toMatchObject({
+      status: 409,
+      body: { code: 'last_owner' },
+    })
+  })
+
+  test('RP-20 two project owners who remove each other at once leave one of them', async () => {
+    for (let round = 0; round < 15; round += 1) {
+      const body = { name: 'Race', slug: `race-${round}` }
+      const { body: made } = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body })
+      const members = `/api/v1/projects/${made.id}/members`
+      await live.call('alice', 'POST', members, { body: { user_id: user('anna'), role_name: 'project_owner' } })
+      const both = await Promise.all([
+        live.call('alice', 'DELETE', `${members}/${user('anna')}`),
+        live.call('anna', 'DELETE', `${members}/${user('alice')}`),
+      ])
+      const statuses = both.map(({ status }) => status).sort()
+      // Either order is a serial one: whoever came second is no member any more.
+      expect(statuses[0]).toBe(204)
+      expect([403, 404]).toContain(statuses[1])
+    }
+  })
+
+  test('RP-19 only an owner ends an owner', async () => {
+    const refused = await live.call('adam', 'DELETE', `/api/v1/orgs/${org.aurora}/members/${user('alice')}`)
+    expect(refused).toMatchObject({ status: 403, body: { details: { detail: 'assignment_ceiling' } } })
+  })
+})

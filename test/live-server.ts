@@ -1,0 +1,132 @@
+import type { AddressInfo } from 'node:net'
+import people from '../db/seed/people.json' with { type: 'json' }
+import { type Database, openDatabase } from '../server/src/db/database.ts'
+import { sealedCursors } from '../server/src/http/cursor.ts'
+import { createServer, type ServerParts } from '../server/src/http/server.ts'
+import { fixedId } from '../server/src/kernel/ids.ts'
+import { Secret } from '../server/src/kernel/secret.ts'
+import { identifyPerson } from '../server/src/principals/identify-person.ts'
+import { humanTokens } from '../server/src/principals/oidc/human-tokens.ts'
+import { localIssuer, signText } from '../server/src/principals/oidc/testing/local-issuer.ts'
+import { seedDevelopment } from '../server/src/seed-development.ts'
+import { answers, tenancySubscribers } from '../server/src/wiring.ts'
+import { cloneDatabase } from './postgres.ts'
+import { asSuperuser } from './superuser.ts'
+
+export interface Answered {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads answers as a stranger would, without our types
+  body: any
+  text: string
+}
+
+export interface Sending {
+  body?: unknown
+  /** Sent as it is, instead of a body made from a value. */
+  raw?: string | Uint8Array
+  headers?: Record<string, string>
+}
+
+/** Ids of what the development seed makes; they are the same in every database. */
+export const seeded = {
+  org: { aurora: fixedId('org', 'aurora'), borealis: fixedId('org', 'borealis') },
+  project: { aurora: fixedId('project', 'aurora/training'), borealis: fixedId('project', 'borealis/inference') },
+  user: (username: string) => fixedId('user', username),
+  usernames: people.people.map(({ username }) => username),
+}
+
+type Broken = Partial<ServerParts> | ((parts: ServerParts) => ServerParts)
+
+/**
+ * The real server on a real port with a database and an issuer of its own. A test of a broken product passes a broken part: the
+ * server itself has no switch for it.
+ */
+export const liveServer = async (broken: Broken = {}) => {
+  const clone = await cloneDatabase()
+  const issuer = await localIssuer()
+  await seedDevelopment({ databaseUrl: clone.appUrl, issuer: issuer.issuer })
+  const closing: (() => Promise<unknown>)[] = [issuer.stop, clone.drop]
+
+  /** One more process's worth of server on the same database. */
+  const replica = async (changed: Broken = {}) => {
+    const database: Database = openDatabase({ url: clone.appUrl, max_connections: 8 })
+    const tokens = humanTokens([issuer.settings])
+    const parts: ServerParts = {
+      answers,
+      database,
+      region: 'test',
+      cursors: sealedCursors(new Secret('test-'.padEnd(48, 'k'))),
+      identify: identifyPerson(tokens, database, tenancySubscribers, 'test'),
+      logger: false,
+    }
+    const app = await createServer(typeof changed === 'function' ? changed(parts) : { ...parts, ...changed })
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    closing.unshift(async () => {
+      await app.close()
+      tokens.stop()
+      await database.close()
+    })
+    return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, database }
+  }
+  const first = await replica(broken)
+
+  const minted = new Map<string, Promise<string>>()
+  const tokenOf = (subject: string): Promise<string> => {
+    const now = Math.floor(Date.now() / 1000)
+    const claims = issuer.claims(now, { sub: subject, exp: now + 3600, preferred_username: subject, email: `${subject}@example.com` })
+    const known = minted.get(subject) ?? signText(issuer.key, JSON.stringify(claims))
+    minted.set(subject, known)
+    return known
+  }
+
+  const call = async (person: string | null, method: string, path: string, sending: Sending = {}, base = first.url): Promise<Answered> => {
+    const { body, raw, headers = {} } = sending
+    const bytes = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+    const response = await fetch(`${base}${path}`, {
+      method,
+      headers: {
+        ...(person === null ? {} : { authorization: `Bearer ${await tokenOf(person)}` }),
+        ...(bytes === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(bytes === undefined ? {} : { body: bytes as BodyInit }),
+    })
+    const text = await response.text()
+    let parsed: unknown = null
+    try {
+      parsed = text === '' ? null : JSON.parse(text)
+    } catch {
+      // Not every answer is JSON; the text is there.
+    }
+    return { status: response.status, headers: response.headers, body: parsed, text }
+  }
+
+  /** Past every fence, to look or to break something. */
+  const sql = async <Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> => {
+    let rows: Row[] = []
+    await asSuperuser(clone.ownerUrl, async (client) => {
+      rows = (await client.query(text, values)).rows as Row[]
+    })
+    return rows
+  }
+
+  return {
+    url: first.url,
+    database: first.database,
+    clone,
+    issuer,
+    call,
+    tokenOf,
+    replica,
+    sql,
+    setPolicy: (key: string, value: unknown) =>
+      sql(`update policy_values set value = $2 where key = $1 and replaced_at is null`, [key, JSON.stringify(value)]),
+    auditOf: (correlation_id: string) => sql('select * from audit_logs where correlation_id = $1 order by id', [correlation_id]),
+    stop: async () => {
+      for (const close of closing) await close()
+    },
+  }
+}
+
+export type LiveServer = Awaited<ReturnType<typeof liveServer>>
