@@ -90,7 +90,7 @@ export const liveServer = async (broken: Broken = {}) => {
         ...(bytes === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(bytes === undefined ? {} : { body: bytes as BodyInit }),
+      ...(bytes === undefined ? {} : { body: bytes as string }),
     })
     const text = await response.text()
     let parsed: unknown = null

@@ -1,6 +1,7 @@
 import { ConfigRefused, parseConfig } from './config.ts'
 import { openDatabase } from './db/database.ts'
 import { sealedCursors } from './http/cursor.ts'
+import { forgetOldAnswers } from './http/idempotency.ts'
 import { createServer } from './http/server.ts'
 import { Problem } from './kernel/problem.ts'
 import { identifyPerson } from './principals/identify-person.ts'
@@ -23,10 +24,12 @@ const start = async () => {
     logger: { level: config.log_level },
   })
 
+  const sweep = setInterval(() => forgetOldAnswers(database).catch((error: Error) => app.log.warn({ err: error }, 'sweep failed')), 600_000)
   let stopping = false
   const stop = async () => {
     if (stopping) return
     stopping = true
+    clearInterval(sweep)
     // Requests under way are answered; what comes after gets no connection.
     await app.close()
     tokens.stop()

@@ -28,7 +28,7 @@ const named = (name: string | undefined) => {
 }
 
 const seedPerson = async (work: Work, person: Person, issuer: string) => {
-  const proof = systemProof(work, 'development_seed', 'platform.admin', {})
+  const proof = systemProof('development_seed', 'platform.admin', {})
   const { username, tenant = 'gatehouse' } = person
   const email = `${username}@${tenant}.example`
   await work.tx.maybe(
@@ -39,7 +39,7 @@ const seedPerson = async (work: Work, person: Person, issuer: string) => {
 }
 
 const seedTenant = async (work: Work, { slug, name, project }: (typeof people.tenants)[number], members: readonly Person[]) => {
-  const proof = systemProof(work, 'development_seed', 'platform.admin', {})
+  const proof = systemProof('development_seed', 'platform.admin', {})
   const because = { reason: 'development seed', severity: 'info' } as const
   const owner = members.find(({ tenant_role }) => tenant_role === ownerRoleOf.tenant)!
   const projectOwner = members.find(({ project_role }) => project_role === ownerRoleOf.project)!
@@ -50,7 +50,7 @@ const seedTenant = async (work: Work, { slug, name, project }: (typeof people.te
     const version = roleVersionIdOf(named(member.tenant_role))
     await work.tx.one(insertTenantBinding(proof, newId('binding'), organization.id, idOf(member), version, null, work.now))
   }
-  const place = systemProof(work, 'development_seed', 'tenant.project.create', organization)
+  const place = systemProof('development_seed', 'tenant.project.create', organization)
   const opened = { id: fixedId('project', `${slug}/${project.slug}`), ...project, owner_user_id: idOf(projectOwner), ...because }
   const founded = await foundProject(work, place, opened, tenancySubscribers)
   for (const member of members.filter((each) => each.project_role && each !== projectOwner)) {

@@ -97,5 +97,5 @@ export type SystemCause = 'first_sign_in' | 'founding' | 'membership_cascade' | 
  * The product's own doings hold a proof too; each names its cause, and no request can come by one. It leaves nothing in the trail:
  * it may neither pass for a decision about the caller nor be asked of him again when his answer is replayed.
  */
-export const systemProof = <A extends Action, R extends object>(_work: Work, _cause: SystemCause, _action: A, row: R) =>
+export const systemProof = <A extends Action, R extends object>(_cause: SystemCause, _action: A, row: R): Authorized<A, R> =>
   ({ ...row }) as Authorized<A, R>

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Operation } from '@gatehouse/contract/operation'
 import { authorizeAgain } from '../authz/authorize.ts'
+import type { Database } from '../db/database.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Asked, Work } from '../work/work.ts'
-import { boundTheWait, keepAnswer, keptAnswer, reserveKey } from './idempotency-queries.ts'
+import { boundTheWait, forgetExpiredKeys, keepAnswer, keptAnswer, reserveKey } from './idempotency-queries.ts'
 
 const wellFormed = /^[\x21-\x7e]{1,128}$/
 
@@ -52,4 +53,9 @@ export const keep = async (work: Work, operation: Operation, key: string, reply:
   const text = operation.is_secret_reply || reply === undefined ? null : JSON.stringify(reply)
   const decided = JSON.stringify(work.trail.asked.filter((asked) => asked.allowed))
   await work.tx.one(keepAnswer(work.actor, key, operation.success, text, decided, sessionOf(reply)))
+}
+
+/** Kept answers have a day; called now and then by whoever has time. */
+export const forgetOldAnswers = async (database: Database): Promise<void> => {
+  await database.transaction('write', (tx) => tx.many(forgetExpiredKeys(tx.now)))
 }

@@ -11,7 +11,7 @@ const fastifyCodes: Record<string, ProblemCode> = {
 }
 
 /** Whatever was thrown, as a problem: known ones as they are, the framework's by name, everything else is our own fault. */
-export const asProblem = (error: unknown): Problem => {
+const asProblem = (error: unknown): Problem => {
   if (error instanceof Problem) return error
   if (error instanceof JsonRefused) return new Problem('invalid_request', { reason: error.message })
   const { validation, validationContext, code, statusCode } = error as Partial<FastifyError>
@@ -22,7 +22,7 @@ export const asProblem = (error: unknown): Problem => {
   return new Problem('internal_error', undefined, error)
 }
 
-export const problemBody = (problem: Problem, correlation_id: string) => ({
+const problemBody = (problem: Problem, correlation_id: string) => ({
   code: problem.code,
   message: problem.message,
   correlation_id,

@@ -1,7 +1,7 @@
 import helmet from '@fastify/helmet'
 import rateLimit from '@fastify/rate-limit'
 import type { Operation } from '@gatehouse/contract/operation'
-import fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { parseStrictJson, settleText } from '../kernel/strict-json.ts'
@@ -60,9 +60,8 @@ const settleAll = (values: object, settle: (text: string) => string): void => {
 const createInstance = (parts: ServerParts): FastifyInstance =>
   fastify({
     logger: parts.logger ?? false,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlation_id' }),
     requestIdHeader: false,
-    requestIdLogLabel: 'correlation_id',
     genReqId: (raw) => correlationIdOf(raw.headers),
     bodyLimit,
     requestTimeout: 15_000,

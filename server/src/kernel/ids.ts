@@ -4,6 +4,16 @@ import type { Id } from '@gatehouse/contract/shapes'
 const pool = Buffer.alloc(4096)
 let offset = pool.length
 
+/** Chance by the handful: asking the system for each id would cost more than the id. */
+const randomBytesTaken = (count: number): Buffer => {
+  if (offset + count > pool.length) {
+    randomFillSync(pool)
+    offset = 0
+  }
+  offset += count
+  return pool.subarray(offset - count, offset)
+}
+
 const spelled = (hex: string) => `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
 
 const stamped = (bytes: Buffer, version: number) => {
@@ -12,16 +22,30 @@ const stamped = (bytes: Buffer, version: number) => {
   return spelled(bytes.toString('hex'))
 }
 
-/** A UUIDv7: 48 bits of milliseconds, then chance. Ids we mint sort by the time they were minted. */
+let lastMillisecond = 0
+let sequence = 0
+
+/** Within one millisecond ids count upwards, and a clock that steps back does not turn them round. */
+const nextMoment = (): [millisecond: number, sequence: number] => {
+  const now = Date.now()
+  if (now > lastMillisecond) {
+    lastMillisecond = now
+    // Starts low, so that there is room to count.
+    sequence = randomBytesTaken(2).readUInt16BE() & 0x3ff
+  } else if (sequence === 0xfff) {
+    lastMillisecond += 1
+    sequence = 0
+  } else sequence += 1
+  return [lastMillisecond, sequence]
+}
+
+/** A UUIDv7: 48 bits of milliseconds, 12 that count within one, then chance. Ids we mint sort by the time they were minted. */
 export const newId = <K extends string>(_kind: K): Id<K> => {
-  if (offset + 10 > pool.length) {
-    randomFillSync(pool)
-    offset = 0
-  }
+  const [millisecond, counted] = nextMoment()
   const bytes = Buffer.alloc(16)
-  bytes.writeUIntBE(Date.now(), 0, 6)
-  pool.copy(bytes, 6, offset, offset + 10)
-  offset += 10
+  bytes.writeUIntBE(millisecond, 0, 6)
+  bytes.writeUInt16BE(counted, 6)
+  randomBytesTaken(8).copy(bytes, 8)
   return stamped(bytes, 7) as Id<K>
 }
 

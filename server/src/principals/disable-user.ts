@@ -1,6 +1,7 @@
 import type { disableUser as Op } from '@gatehouse/contract/users'
 import { record } from '../audit/record.ts'
 import { authorize } from '../authz/authorize.ts'
+import { lockPlatform } from '../authz/platform-queries.ts'
 import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Work } from '../work/work.ts'
@@ -13,6 +14,7 @@ export type UserDisabling = readonly ((work: Work, user_id: string) => Promise<v
 export const disableUser =
   (onUserDisabling: UserDisabling): Answering<typeof Op> =>
   async (work, { params, body }) => {
+    await work.tx.one(lockPlatform())
     const user = await authorize(work, 'platform.admin', userKind, await work.tx.maybe(lockUser(params.user_id)))
     if (user.disabled_at !== null) throw new Problem('state_conflict', { state: 'disabled' })
     for (const subscriber of onUserDisabling) await subscriber(work, user.id)

@@ -11,7 +11,7 @@ import { insertUser, userBySubject } from './user-queries.ts'
 /** Somebody nobody has seen before gets a record, a personal organization and a `default` project. What the provider claims about roles is not heard. */
 export const welcome = async (work: Work, claims: HumanClaims, subscribers: TenancySubscribers): Promise<string> => {
   const id = newId('user')
-  const proof = systemProof(work, 'first_sign_in', 'platform.admin', {})
+  const proof = systemProof('first_sign_in', 'platform.admin', {})
   const username = (claims.username ?? `user-${id.slice(-12)}`).slice(0, 255)
   const { issuer, subject, email, email_verified } = claims
   const user = await work.tx.maybe(insertUser(proof, { id, username, email, email_verified, issuer, subject, is_seeded: false }, work.now))
@@ -27,7 +27,7 @@ export const welcome = async (work: Work, claims: HumanClaims, subscribers: Tena
     { id: newId('org'), type: 'personal', name: `${username.slice(0, 80)} (personal)`, slug, ...ownership },
     subscribers,
   )
-  const place = systemProof(work, 'first_sign_in', 'tenant.project.create', organization)
+  const place = systemProof('first_sign_in', 'tenant.project.create', organization)
   await foundProject(work, place, { id: newId('project'), name: 'Default', slug: 'default', ...ownership }, subscribers)
   return id
 }

@@ -71,9 +71,7 @@ export const projectHolders = (project_id: string, role_version_id: string) => s
   select b.principal_id from project_role_bindings b
    where b.project_id = ${project_id} and b.role_version_id = ${role_version_id} and b.principal_type = 'user' and b.deleted_at is null`
 
-/** Locked, so that two people cannot disable each other and leave nobody. */
-export const lockActivePlatformHolders = (role_id: string) => sql(Holder)`
+/** Who holds a platform role and is not disabled; whoever asks holds the platform's lock. */
+export const activePlatformHolders = (role_id: string) => sql(Holder)`
   select b.principal_id from platform_role_bindings b join users u on u.id = b.principal_id
-   where b.role_definition_id = ${role_id} and b.deleted_at is null and u.disabled_at is null
-   order by u.id
-     for update of b, u`
+   where b.role_definition_id = ${role_id} and b.deleted_at is null and u.disabled_at is null`

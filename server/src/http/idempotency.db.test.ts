@@ -1,0 +1,143 @@
+import { operation } from '@gatehouse/contract/operation'
+import { Exactly } from '@gatehouse/contract/shapes'
+import Type from 'typebox'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { record } from '../audit/record.ts'
+import { authorize } from '../authz/authorize.ts'
+import { selfKind } from '../authz/kind.ts'
+import { answer } from './answer.ts'
+
+const { org, project, user } = seeded
+const projects = `/api/v1/orgs/${org.aurora}/projects`
+
+let issued = 0
+/** Stands for every operation that shows a secret once. */
+const mint = answer(
+  operation({
+    id: 'test.mint',
+    method: 'POST',
+    path: '/api/v1/test/mint',
+    summary: 'Mint.',
+    actors: ['user'],
+    action: 'me.read',
+    effect: 'change',
+    body: Exactly({ wish: Type.Integer() }),
+    reply: Exactly({ secret: Type.String(), credential_session_id: Type.String() }),
+    success: 201,
+    is_secret_reply: true,
+    problems: [],
+  }),
+  async (work) => {
+    const { id } = await authorize(work, 'me.read', selfKind, { id: work.actor.id })
+    issued += 1
+    record(work, { action: 'test.mint', resource_type: 'user', resource_id: id })
+    return { secret: `canary-${issued}`, credential_session_id: `session-${issued}` }
+  },
+)
+
+let live: LiveServer
+beforeAll(async () => {
+  live = await liveServer((parts) => ({ ...parts, answers: [...parts.answers, mint] }))
+})
+afterAll(() => live.stop())
+
+const create = (person: string, slug: string, key: string, name = slug) =>
+  live.call(person, 'POST', projects, { body: { name, slug }, headers: { 'idempotency-key': key } })
+
+test('HO-04 the same key, caller and body give the same answer and one effect', async () => {
+  const first = await create('alice', 'once', 'k-1')
+  const again = await create('alice', 'once', 'k-1')
+  expect(first.status).toBe(201)
+  expect({ status: again.status, text: again.text }).toEqual({ status: first.status, text: first.text })
+  expect(await live.sql("select id from projects where slug = 'once'")).toHaveLength(1)
+  expect(await live.sql("select id from audit_logs where action = 'project.create' and metadata->>'slug' = 'once'")).toHaveLength(1)
+})
+
+test('HO-04 twenty at once: one effect, everybody the same answer or told to come again', async () => {
+  const answers = await Promise.all(Array.from({ length: 20 }, () => create('alice', 'crowd', 'k-crowd')))
+  const done = answers.filter(({ status }) => status === 201)
+  expect(new Set(done.map(({ body }) => body.id)).size).toBe(1)
+  for (const { status, body } of answers) if (status !== 201) expect(body.code).toBe('idempotency_in_progress')
+  expect(await live.sql("select id from projects where slug = 'crowd'")).toHaveLength(1)
+})
+
+test('HO-04 a duplicate of one that hangs is told that it is in progress', async () => {
+  const hold = await live.replica((parts) => ({
+    ...parts,
+    answers: parts.answers.map((each) =>
+      each.operation.id === 'project.create'
+        ? { ...each, verb: (work, input) => new Promise((wake) => setTimeout(wake, 4500)).then(() => each.verb(work, input)) }
+        : each,
+    ),
+  }))
+  const sending = { body: { name: 'Slow', slug: 'slow' }, headers: { 'idempotency-key': 'k-slow' } }
+  const first = live.call('alice', 'POST', projects, sending, hold.url)
+  await new Promise((wake) => setTimeout(wake, 300))
+  expect(await live.call('alice', 'POST', projects, sending)).toMatchObject({ status: 409, body: { code: 'idempotency_in_progress' } })
+  expect((await first).status).toBe(201)
+})
+
+test('HO-04 the same key with another body or operation is refused, another caller has keys of his own', async () => {
+  await create('alice', 'reused', 'k-2')
+  expect(await create('alice', 'other', 'k-2')).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
+  const rename = await live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, {
+    body: { name: 'A' },
+    headers: { 'idempotency-key': 'k-2' },
+  })
+  expect(rename.status).toBe(422)
+  expect(await create('anna', 'reused', 'k-2')).toMatchObject({ status: 403, body: { code: 'insufficient_permissions' } })
+})
+
+test('HO-04 a refusal is not kept: the key is free again', async () => {
+  expect((await create('alice', 'once', 'k-3')).status).toBe(409)
+  expect((await create('alice', 'fresh', 'k-3')).status).toBe(201)
+})
+
+test('HO-04 a key is forgotten after a day', async () => {
+  await create('alice', 'aged', 'k-4')
+  await live.sql("update idempotency_keys set expires_at = now() - interval '1 second' where key = 'k-4'")
+  expect(await create('alice', 'aged', 'k-4')).toMatchObject({ status: 409, body: { code: 'project_already_exists' } })
+})
+
+test('HO-04 who lost the right since gets no old answer replayed', async () => {
+  const add = () =>
+    live.call('aldo', 'POST', `/api/v1/projects/${project.aurora}/members`, {
+      body: { user_id: user('anna'), role_name: 'project_viewer' },
+      headers: { 'idempotency-key': 'k-5' },
+    })
+  expect((await add()).status).toBe(201)
+  expect((await add()).status).toBe(201)
+  expect((await live.call('amara', 'DELETE', `/api/v1/projects/${project.aurora}/members/${user('aldo')}`)).status).toBe(204)
+  expect(await add()).toMatchObject({ status: 403, body: { details: { reason_code: 'membership_missing' } } })
+})
+
+test('HO-04 an answer without content reveals nothing and is replayed even to one who has left', async () => {
+  const leave = () =>
+    live.call('asha', 'DELETE', `/api/v1/projects/${project.aurora}/members/${user('asha')}`, { headers: { 'idempotency-key': 'k-6' } })
+  expect((await leave()).status).toBe(204)
+  expect((await leave()).status).toBe(204)
+})
+
+test('HO-04 a malformed key is refused, not ignored', async () => {
+  for (const key of ['a b', '\u00e9', 'x'.repeat(129)])
+    expect(await create('alice', 'malformed', key)).toMatchObject({
+      status: 400,
+      body: { code: 'validation_error' },
+    })
+  expect(await live.sql("select id from projects where slug = 'malformed'")).toEqual([])
+})
+
+test('HO-04 a secret answer is never stored or replayed: the second gets the credential session only', async () => {
+  const ask = (wish: number) => live.call('alice', 'POST', '/api/v1/test/mint', { body: { wish }, headers: { 'idempotency-key': 'k-7' } })
+  const before = issued
+  const answers = await Promise.all(Array.from({ length: 12 }, () => ask(1)))
+  const secrets = answers.filter(({ status }) => status === 201)
+  expect(secrets).toHaveLength(1)
+  expect(issued).toBe(before + 1)
+  const { secret, credential_session_id } = secrets[0]!.body
+  expect(await ask(1)).toMatchObject({ status: 409, body: { code: 'credential_already_issued', details: { credential_session_id } } })
+  expect((await ask(2)).body.code).toBe('idempotency_key_reused')
+  const stored = await live.sql("select to_jsonb(k)::text as row from idempotency_keys k where key = 'k-7'")
+  expect(JSON.stringify(stored)).not.toContain(secret)
+})

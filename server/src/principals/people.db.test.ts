@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+
+const { org, user } = seeded
+let live: LiveServer
+beforeAll(async () => {
+  live = await liveServer()
+})
+afterAll(() => live.stop())
+
+test('HO-06 the first sign-in makes the person, a personal organization and a default project, once', async () => {
+  const answers = await Promise.all(Array.from({ length: 12 }, () => live.call('newcomer', 'GET', '/api/v1/me')))
+  for (const { status } of answers) expect(status).toBe(200)
+  const [me] = answers.map(({ body }) => body)
+  expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1)
+  expect(me).toMatchObject({
+    username: 'newcomer',
+    email: 'newcomer@example.com',
+    platform_roles: [],
+    organizations: [{ roles: ['tenant_owner'], projects: [{ slug: 'default', roles: ['project_owner'] }] }],
+  })
+  expect(await live.sql('select type from organizations where id = $1', [me.organizations[0].id])).toEqual([{ type: 'personal' }])
+  const rows = await live.sql('select action, actor_type, actor_id from audit_logs where tenant_id = $1 or resource_id = $2 order by id', [
+    me.organizations[0].id,
+    me.id,
+  ])
+  expect(rows).toEqual(
+    ['user.create', 'organization.create', 'project.create'].map((action) => ({ action, actor_type: 'system', actor_id: 'first_sign_in' })),
+  )
+})
+
+test('HO-06 what the provider claims about roles gives none', async () => {
+  const { signText } = await import('./oidc/testing/local-issuer.ts')
+  const now = Math.floor(Date.now() / 1000)
+  const claims = live.issuer.claims(now, {
+    sub: 'climber',
+    role: 'admin',
+    roles: ['platform_superadmin'],
+    groups: ['admins'],
+    realm_access: { roles: ['admin'] },
+  })
+  const token = await signText(live.issuer.key, JSON.stringify(claims))
+  const headers = { authorization: `Bearer ${token}` }
+  expect((await live.call(null, 'GET', '/api/v1/me', { headers })).body.platform_roles).toEqual([])
+  expect((await live.call(null, 'GET', '/api/v1/admin/users', { headers })).status).toBe(403)
+})
+
+test('HO-06 disabling a person works at once on every process, and enabling brings him back', async () => {
+  const other = await live.replica()
+  const path = `/api/v1/admin/users/${user('bjorn')}`
+  expect((await live.call('bjorn', 'GET', '/api/v1/me')).status).toBe(200)
+  expect((await live.call('ada', 'POST', `${path}/disable`, { body: { reason: 'left the company' } })).body.disabled_at).not.toBeNull()
+  for (const base of [live.url, other.url])
+    for (const asked of [
+      '/api/v1/me',
+      `/api/v1/orgs/${org.borealis}`,
+      `/api/v1/orgs/${org.aurora}`,
+      '/api/v1/orgs/01890000-0000-7000-8000-000000000000',
+    ])
+      expect(await live.call('bjorn', 'GET', asked, {}, base)).toMatchObject({
+        status: 403,
+        body: { details: { reason_code: 'actor_disabled' } },
+      })
+  expect((await live.call('ada', 'POST', `${path}/disable`, { body: { reason: 'again' } })).body.code).toBe('state_conflict')
+  expect((await live.call('grace', 'POST', `${path}/enable`, { body: { reason: 'came back' } })).body.disabled_at).toBeNull()
+  expect((await live.call('bjorn', 'GET', '/api/v1/me', {}, other.url)).status).toBe(200)
+})
+
+test('DE-05 a disabled superadmin is nobody', async () => {
+  await live.call('ada', 'POST', `/api/v1/admin/users/${user('grace')}/disable`, { body: { reason: 'test' } })
+  const refused = await live.call('grace', 'POST', `/api/v1/admin/users/${user('grace')}/enable`, { body: { reason: 'let me in' } })
+  expect(refused).toMatchObject({ status: 403, body: { details: { reason_code: 'actor_disabled' } } })
+  await live.call('ada', 'POST', `/api/v1/admin/users/${user('grace')}/enable`, { body: { reason: 'test over' } })
+})
+
+test('RP-20 two superadmins who disable each other at once leave one', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const both = await Promise.all([
+      live.call('ada', 'POST', `/api/v1/admin/users/${user('grace')}/disable`, { body: { reason: 'race' } }),
+      live.call('grace', 'POST', `/api/v1/admin/users/${user('ada')}/disable`, { body: { reason: 'race' } }),
+    ])
+    const active = await live.sql<{ username: string }>(
+      "select username from users where username in ('ada', 'grace') and disabled_at is null",
+    )
+    expect(active.length).toBeGreaterThanOrEqual(1)
+    for (const { status } of both) expect([200, 403, 409]).toContain(status)
+    await live.sql('update users set disabled_at = null, disabled_by = null, disable_reason = null')
+  }
+})
+
+test('only the platform reads and changes people', async () => {
+  for (const person of ['alice', 'otto'])
+    expect(await live.call(person, 'GET', `/api/v1/admin/users/${user('anna')}`)).toMatchObject({
+      status: 403,
+      body: { details: { reason_code: 'permission_denied' } },
+    })
+  expect(await live.call('ada', 'GET', '/api/v1/admin/users/01890000-0000-7000-8000-000000000000')).toMatchObject({ status: 404 })
+  expect((await live.call('ada', 'GET', `/api/v1/admin/users/${user('anna')}`)).body).toMatchObject({ username: 'anna' })
+})
+
+test('HO-06 no key at hand for the issuer is a 503, never a skipped check', async () => {
+  const cut = await liveServer()
+  try {
+    cut.issuer.state.answer = 'refuse_connection'
+    const answered = await cut.call('alice', 'GET', '/api/v1/me')
+    expect(answered).toMatchObject({ status: 503, body: { code: 'dependency_unavailable' } })
+  } finally {
+    await cut.stop()
+  }
+})
