@@ -3,9 +3,9 @@ import Type, { type Static, type TProperties, type TSchema } from 'typebox'
 /** An id that knows what it names; the brand exists only in the types. */
 export type Id<K extends string> = string & { readonly __names: K }
 
-const uuid = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
+export const uuidPattern = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
 export const Id = <K extends string>(kind: K) =>
-  Type.Unsafe<Id<K>>(Type.String({ pattern: uuid, minLength: 36, maxLength: 36, description: `The id of one ${kind} (a UUID).` }))
+  Type.Unsafe<Id<K>>(Type.String({ pattern: uuidPattern, minLength: 36, maxLength: 36, description: `The id of one ${kind} (a UUID).` }))
 
 /** An object with these members and no others: an unknown member is refused, never ignored. */
 export const Exactly = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false })
@@ -21,7 +21,8 @@ export const Instant = Type.String({
 })
 
 // Control characters are refused everywhere: they have no use in a name and many uses in an attack on a terminal or a log.
-const printable = '^[^\\p{Cc}]*\\S[^\\p{Cc}]*$'
+// Blanks first, then something visible, then the rest: one way to match only, so that a long text is refused in linear time.
+const printable = '^[^\\S\\p{Cc}]*[^\\s\\p{Cc}][^\\p{Cc}]*$'
 export const Text = (maxLength: number, description?: string) =>
   Type.String({ minLength: 1, maxLength, pattern: printable, ...(description ? { description } : {}) })
 

@@ -48,6 +48,15 @@ export const replyWithProblem = (error: unknown, request: FastifyRequest, reply:
     .send(problemBody(problem, request.id))
 }
 
+/** What the hooks add to every other answer, for those that come before the hooks. */
+export const guardHeaders = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+  'x-content-type-options': 'nosniff',
+}
+
 /** For what never became a request: the bytes are written by hand, then the connection ends. */
 export const rawProblem = (code: ProblemCode, correlation_id: string): string => {
   const body = JSON.stringify(problemBody(new Problem(code), correlation_id))
@@ -57,6 +66,7 @@ export const rawProblem = (code: ProblemCode, correlation_id: string): string =>
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${correlation_id}`,
     `x-correlation-id: ${correlation_id}`,
+    ...Object.entries(guardHeaders).map(([name, value]) => `${name}: ${value}`),
     'connection: close',
     '',
     body,

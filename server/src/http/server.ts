@@ -12,7 +12,8 @@ import { correlationIdOf } from './correlation.ts'
 import { serveDocs } from './docs.ts'
 import { mount, type Rails, requireDeclared } from './mount.ts'
 import { openApiDocument } from './openapi.ts'
-import { rawProblem, replyWithProblem } from './problem-reply.ts'
+import { guardHeaders, rawProblem, replyWithProblem } from './problem-reply.ts'
+import { settleIds } from './settle-ids.ts'
 import { compileValidator } from './validation.ts'
 
 declare module 'fastify' {
@@ -64,15 +65,16 @@ const createInstance = (parts: ServerParts): FastifyInstance =>
     requestIdHeader: false,
     genReqId: (raw) => correlationIdOf(raw.headers),
     bodyLimit,
-    requestTimeout: 15_000,
+    // A slow request is gone within 15 s, however late in the interval it is noticed.
+    requestTimeout: 12_000,
     keepAliveTimeout: 30_000,
     forceCloseConnections: 'idle',
     exposeHeadRoutes: false,
-    http: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 2000 },
+    http: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 2000, requireHostHeader: false },
     routerOptions: { maxParamLength: 200, caseSensitive: true },
     frameworkErrors: (error, request, reply) => {
       // These come before the hooks that would echo the id.
-      reply.header('x-request-id', request.id).header('x-correlation-id', request.id)
+      reply.header('x-request-id', request.id).header('x-correlation-id', request.id).headers(guardHeaders)
       replyWithProblem(error, request, reply)
     },
     clientErrorHandler: (error, socket) => {
@@ -100,6 +102,8 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   const app = createInstance(parts)
   app.setValidatorCompiler(compileValidator)
   app.setErrorHandler(replyWithProblem)
+  // Node answers an unknown expectation by itself, without an id or a body; we have none to meet and may ignore it.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('actor', null)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit }, async (_request: unknown, bytes: Buffer) =>
@@ -119,7 +123,10 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).header('x-correlation-id', request.id).header('cache-control', 'no-store')
-    if (!request.routeOptions.config.operation) return
+    // Node would refuse this itself, without an id or a body.
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new Problem('invalid_request')
+    const { operation } = request.routeOptions.config
+    if (!operation) return
     // Before the body is read: a stranger's payload is not worth parsing.
     try {
       request.actor = await parts.identify(bearerOf(request.headers.authorization), request.id)
@@ -128,14 +135,21 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
       throw error
     }
     await countRequest(request)
-    requireJson(request.headers['content-type'], request.headers['content-encoding'])
+    if (operation.body) requireJson(request.headers['content-type'], request.headers['content-encoding'])
+  })
+  // Answered before the whole body came: what still comes must be neither awaited nor answered a second time.
+  app.addHook('onSend', async (request, reply) => {
+    if (!request.raw.complete) reply.header('connection', 'close')
   })
   app.addHook('preValidation', async (request) => {
-    if (!request.routeOptions.config.operation) return
+    const { operation } = request.routeOptions.config
+    if (!operation) return
     settleAll(request.params as object, (text) => text.toLowerCase())
     settleAll(request.query as object, settleText)
     // No body and an empty one are the same thing: the schema says what is missing.
-    if (request.routeOptions.config.operation.body && request.body === undefined) request.body = {}
+    if (operation.body && request.body === undefined) request.body = {}
+    request.query = settleIds(operation.query, request.query)
+    if (operation.body) request.body = settleIds(operation.body, request.body)
   })
   app.setNotFoundHandler(() => {
     throw new Problem('route_not_found')
