@@ -1,0 +1,102 @@
+import { operations } from '@gatehouse/contract/operations'
+import { type ProblemCode, problems } from '@gatehouse/contract/problems'
+import { Ajv } from 'ajv'
+import { describe, expect, test } from 'vitest'
+import { openApiDocument, problemsOf } from './openapi.ts'
+
+interface Described {
+  operationId: string
+  description: string
+  'x-actors': string[]
+  'x-actions': string[]
+  security: object[]
+  parameters: { name: string; in: string; required: boolean; schema: object }[]
+  requestBody?: { required: boolean; content: Record<string, { schema: object }> }
+  responses: Record<string, { description: string; content?: Record<string, { schema: Record<string, unknown> }> }>
+}
+
+const document = openApiDocument(operations)
+const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, each]) => ({ path, method, ...(each as Described) })),
+)
+const byId = (id: string) => described.find(({ operationId }) => operationId === id)!
+
+test('HO-04 the document is OpenAPI 3.1 and has every operation once, under its own path and method', () => {
+  expect(document.openapi).toBe('3.1.0')
+  expect(described.map(({ operationId }) => operationId).sort()).toEqual(operations.map(({ id }) => id).sort())
+  for (const { id, path, method } of operations)
+    expect(byId(id)).toMatchObject({ path: path.replaceAll(/:(\w+)/g, '{$1}'), method: method.toLowerCase() })
+})
+
+describe.for(operations)('$id', (operation) => {
+  const { description, parameters, requestBody, responses, path, security, ...extra } = byId(operation.id)
+
+  test('HO-04 states its permission, the actors it admits and that a token is needed', () => {
+    for (const action of operation.actions) expect(description).toContain(`\`${action}\``)
+    for (const actor of operation.actors) expect(description).toContain(`\`${actor}\``)
+    expect(extra['x-actors']).toEqual(operation.actors)
+    expect(extra['x-actions']).toEqual(operation.actions)
+    expect(security).toEqual([{ bearer: [] }])
+    expect(description.includes('allowlist')).toBe(operation.actors.includes('shared_runtime_operator'))
+  })
+
+  test('HO-04 has a parameter for every place in its path and no other', () => {
+    const places = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+    expect(parameters.filter((each) => each.in === 'path').map(({ name }) => name)).toEqual(places)
+    expect(parameters.filter((each) => each.in === 'path').every(({ required }) => required)).toBe(true)
+  })
+
+  test('HO-04 documents every problem it can answer with, under the status of the catalogue', () => {
+    for (const code of problemsOf(operation)) expect(responses[problems[code].status]!.description).toContain(`\`${code}\``)
+    for (const [status, { content }] of Object.entries(responses)) {
+      if (status === `${operation.success}`) continue
+      expect(content!['application/json']!.schema).toEqual({ $ref: '#/components/schemas/Problem' })
+    }
+    const mentioned = Object.values(responses).flatMap(({ description: text }) => [...text.matchAll(/`(\w+)`:/g)].map(([, code]) => code!))
+    expect(mentioned.filter((code) => !Object.hasOwn(problems, code))).toEqual([])
+  })
+
+  test('HO-04 has schemas that any JSON Schema reader can compile', () => {
+    const ajv = new Ajv({ strict: true, strictTypes: false, formats: { uuid: true } })
+    for (const { schema } of parameters) ajv.compile(schema)
+    if (requestBody) ajv.compile(requestBody.content['application/json']!.schema)
+    const success = responses[operation.success]!
+    if (operation.reply) ajv.compile(success.content!['application/json']!.schema)
+    else expect(success.content).toBeUndefined()
+  })
+})
+
+test('HO-04 the catalogue names codes in snake case, one status each, and says nothing of our insides', () => {
+  for (const [code, { status, message }] of Object.entries(problems)) {
+    expect(code).toMatch(/^[a-z]+(?:_[a-z]+)*$/)
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(status).toBeLessThan(600)
+    expect(message).toMatch(/^[A-Z].*\.$/)
+    if (code.endsWith('_not_found')) expect(status).toBe(404)
+    if (code.endsWith('_already_exists')) expect(status).toBe(409)
+  }
+})
+
+test.for<[ProblemCode, number]>([
+  ['validation_error', 400],
+  ['invalid_request', 400],
+  ['cursor_invalid', 400],
+  ['policy_out_of_bounds', 400],
+  ['token_missing', 401],
+  ['token_invalid', 401],
+  ['token_expired', 401],
+  ['insufficient_permissions', 403],
+  ['last_owner', 409],
+  ['not_tenant_member', 409],
+  ['role_not_assignable', 409],
+  ['credential_already_issued', 409],
+  ['idempotency_in_progress', 409],
+  ['body_too_large', 413],
+  ['unsupported_media_type', 415],
+  ['idempotency_key_reused', 422],
+  ['rate_limit_exceeded', 429],
+  ['policy_unavailable', 503],
+  ['dependency_unavailable', 503],
+])('HO-04 %s is %d', ([code, status]) => {
+  expect(problems[code].status).toBe(status)
+})
