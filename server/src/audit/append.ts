@@ -1,24 +1,43 @@
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
-import type { Work } from '../work/work.ts'
-import { insertEvents } from './audit-queries.ts'
+import type { AuditEvent, Work } from '../work/work.ts'
+import { insertChained, lockHead, openHead } from './audit-queries.ts'
+import { type ChainedRow, chainOf, linkHash, metadataText, textOf } from './chain.ts'
 import { resourceName } from './resource-name.ts'
 
-/** Writes the events of a work, as the last thing before its commit. What cannot be recorded does not happen. */
+type Hashed = ChainedRow & { hash: Buffer }
+
+const extend = async (work: Work, chain_id: string, events: readonly AuditEvent[], region: string): Promise<void> => {
+  const head = (await work.tx.maybe(lockHead(chain_id))) ?? (await work.tx.one(openHead(chain_id)))
+  let previous = head.hash
+  const rows = events.map((event, index): Hashed => {
+    const row: ChainedRow = {
+      ...event,
+      chain_id,
+      seq: head.seq + index + 1,
+      id: newId('audit'),
+      occurred_at: work.now,
+      correlation_id: work.correlation_id,
+      actor_type: work.actor.type,
+      actor_id: work.actor.id,
+      platform_role: work.trail.platform_role,
+      resource_name: resourceName(region, event),
+      metadata: metadataText(event.metadata),
+    }
+    previous = linkHash(previous, textOf(row))
+    return { ...row, hash: previous }
+  })
+  await work.tx.one(insertChained(chain_id, rows))
+}
+
+/**
+ * Writes the events of a work, as the last thing before its commit: the chain's lock is held only from here to there. Chains are
+ * locked in one order. What cannot be recorded does not happen.
+ */
 export const appendEvents = async (work: Work, region: string): Promise<void> => {
-  if (work.trail.events.length === 0) return
-  const rows = work.trail.events.map((event) => ({
-    ...event,
-    id: newId('audit'),
-    occurred_at: work.now,
-    correlation_id: work.correlation_id,
-    actor_type: work.actor.type,
-    actor_id: work.actor.id,
-    platform_role: work.trail.platform_role,
-    resource_name: resourceName(region, event),
-  }))
+  const chains = Map.groupBy(work.trail.events, ({ tenant_id }) => chainOf(tenant_id))
   try {
-    await work.tx.many(insertEvents(JSON.stringify(rows)))
+    for (const [chain_id, events] of [...chains].sort(([a], [b]) => (a < b ? -1 : 1))) await extend(work, chain_id, events, region)
   } catch (error) {
     throw new Problem('dependency_unavailable', undefined, error)
   }

@@ -1,11 +1,50 @@
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { sql } from '../db/statement.ts'
+import type { ChainedRow } from './chain.ts'
 
-export const insertEvents = (rows: string) => sql(Exactly({ id: Type.String() }))`
-  insert into audit_logs (id, occurred_at, correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id,
-                          resource_type, resource_id, resource_name, action, result, reason_code, severity, metadata)
-  select id, occurred_at, correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id,
-         resource_type, resource_id, resource_name, action, result, reason_code, severity, metadata
-    from jsonb_populate_recordset(null::audit_logs, ${rows}::jsonb)
-  returning id`
+const Bytes = Type.Unsafe<Buffer>(Type.Any())
+const Head = Exactly({ chain_id: Type.String(), seq: Type.Integer(), hash: Bytes })
+
+export const lockHead = (chain_id: string) => sql(Head)`
+  select chain_id, seq, hash from audit_heads where chain_id = ${chain_id} for update`
+
+/** The first row of a chain; whoever comes second at the same moment waits here and goes on from the first. */
+export const openHead = (chain_id: string) => sql(Head)`
+  insert into audit_heads as h (chain_id, seq, hash) values (${chain_id}, 0, decode(repeat('00', 32), 'hex'))
+  on conflict (chain_id) do update set seq = h.seq
+  returning chain_id, seq, hash`
+
+/** Adds rows and moves the head, in one statement. */
+export const insertChained = (chain_id: string, rows: readonly (ChainedRow & { hash: Buffer })[]) => sql(Exactly({ seq: Type.Integer() }))`
+  with added as (
+    insert into audit_logs (chain_id, seq, id, occurred_at, correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id,
+                            resource_type, resource_id, resource_name, action, result, reason_code, severity, metadata, hash)
+    select ${chain_id}::uuid, r.seq, r.id, r.occurred_at, r.correlation_id, r.actor_type, r.actor_id, r.platform_role, r.tenant_id, r.project_id,
+           r.resource_type, r.resource_id, r.resource_name, r.action, r.result, r.reason_code, r.severity, r.metadata::json, r.hash
+      from unnest(
+             ${rows.map(({ seq }) => seq)}::bigint[], ${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ occurred_at }) => occurred_at)}::timestamptz[],
+             ${rows.map(({ correlation_id }) => correlation_id)}::text[], ${rows.map(({ actor_type }) => actor_type)}::text[],
+             ${rows.map(({ actor_id }) => actor_id)}::text[], ${rows.map(({ platform_role }) => platform_role)}::text[],
+             ${rows.map(({ tenant_id }) => tenant_id)}::uuid[], ${rows.map(({ project_id }) => project_id)}::uuid[],
+             ${rows.map(({ resource_type }) => resource_type)}::text[], ${rows.map(({ resource_id }) => resource_id)}::text[],
+             ${rows.map(({ resource_name }) => resource_name)}::text[], ${rows.map(({ action }) => action)}::text[],
+             ${rows.map(({ result }) => result)}::text[], ${rows.map(({ reason_code }) => reason_code)}::text[],
+             ${rows.map(({ severity }) => severity)}::text[], ${rows.map(({ metadata }) => metadata)}::text[], ${rows.map(({ hash }) => hash)}::bytea[])
+        as r (seq, id, occurred_at, correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id,
+              resource_type, resource_id, resource_name, action, result, reason_code, severity, metadata, hash)
+    returning seq)
+  update audit_heads set seq = ${rows.at(-1)?.seq}::bigint, hash = ${rows.at(-1)?.hash}::bytea
+   where chain_id = ${chain_id} and seq + (select count(*) from added) = ${rows.at(-1)?.seq}::bigint
+  returning seq`
+
+/** The text of rows as the database has them now, in the order of their chains. */
+export const rowsAfter = (chain_id: string, seq: number, limit: number) => sql(
+  Exactly({ chain_id: Type.String(), seq: Type.Integer(), text: Type.String(), hash: Bytes }),
+)`
+  select chain_id, seq, audit_text(a) as text, hash from audit_logs a
+   where (chain_id, seq) > (${chain_id}::uuid, ${seq}::bigint)
+   order by chain_id, seq limit ${limit}`
+
+export const allHeads = () => sql(Head)`
+  select chain_id, seq, hash from audit_heads order by chain_id`

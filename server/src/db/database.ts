@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { Problem } from '../kernel/problem.ts'
 import { problemOf, worthRetrying } from './database-errors.ts'
 import type { Statement } from './statement.ts'
 
@@ -125,8 +126,9 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
         try {
           return await once(mode, within)
         } catch (error) {
+          const cause = error instanceof Problem ? error.cause : error
           // A verb reaches nothing but the transaction, so what lost a race can simply be done again.
-          if (attempt < attempts && isSaid(error) && worthRetrying(error)) continue
+          if (attempt < attempts && isSaid(cause) && worthRetrying(cause)) continue
           throw isSaid(error) ? problemOf(error) : error
         }
       }

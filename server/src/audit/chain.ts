@@ -1,0 +1,66 @@
+import { hash } from 'node:crypto'
+import { canonicalJson } from '../kernel/canonical-json.ts'
+
+/** A row of a chain before its hash: exactly the fields that are hashed, in their order. */
+export interface ChainedRow {
+  readonly chain_id: string
+  readonly seq: number
+  readonly id: string
+  readonly occurred_at: string
+  readonly correlation_id: string
+  readonly actor_type: string
+  readonly actor_id: string | null
+  readonly platform_role: string | null
+  readonly tenant_id: string | null
+  readonly project_id: string | null
+  readonly resource_type: string
+  readonly resource_id: string | null
+  readonly resource_name: string | null
+  readonly action: string
+  readonly result: string
+  readonly reason_code: string | null
+  readonly severity: string
+  /** Its text as it is kept: canonical when written, and never parsed when it is verified. */
+  readonly metadata: string
+}
+
+/** The chain of everything that belongs to no tenant, and of what crossed tenants. */
+export const platformChain = '00000000-0000-0000-0000-000000000000'
+export const chainOf = (tenant_id: string | null): string => tenant_id ?? platformChain
+
+/** What precedes the first row. */
+export const genesis = Buffer.alloc(32)
+
+const field = (text: string | null): string => (text === null ? '-' : `${Buffer.byteLength(text)}:${text}`)
+const microseconds = (instant: string) => instant.replace('Z', '000Z')
+
+/** Every field with its length, so that no two rows have the same text. The database's `audit_text` writes the same. */
+export const textOf = (row: ChainedRow): string =>
+  [
+    row.chain_id,
+    String(row.seq),
+    row.id,
+    microseconds(row.occurred_at),
+    row.correlation_id,
+    row.actor_type,
+    row.actor_id,
+    row.platform_role,
+    row.tenant_id,
+    row.project_id,
+    row.resource_type,
+    row.resource_id,
+    row.resource_name,
+    row.action,
+    row.result,
+    row.reason_code,
+    row.severity,
+    row.metadata,
+  ]
+    .map(field)
+    .join('')
+
+/** The hash of a row binds its text and, through the hash before it, everything that happened earlier in its chain. */
+export const linkHash = (previous: Buffer, text: string): Buffer =>
+  hash('sha256', Buffer.concat([previous, Buffer.from(text, 'utf8')]), 'buffer')
+
+export const metadataText = (metadata: Readonly<Record<string, unknown>>): string => canonicalJson(metadata)
