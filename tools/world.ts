@@ -41,6 +41,10 @@ const requirePort = async (port: number, whose: string, variable: string) => {
   )
 }
 
+// The server refuses names it does not know, and ours are none of its business: only these are handed through.
+const passedOn = (): Record<string, string> =>
+  Object.fromEntries(['GATEHOUSE_LOG_LEVEL', 'GATEHOUSE_REGION'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
+
 const bringUp = async (): Promise<string> => {
   const settings = readSettings(process.env)
   const place = chosenPlace(settings.stateDir)
@@ -68,6 +72,7 @@ const bringUp = async (): Promise<string> => {
   run(startChild({ name: 'identity provider', file: 'idp/src/main.ts', env: idpEnv, logFile: join(stateDir, 'idp.log') }), 5)
   await answering('The identity provider', `${issuer}/.well-known/openid-configuration`, stop.signal)
   const serverEnv = {
+    ...passedOn(),
     GATEHOUSE_PROFILE: 'development',
     GATEHOUSE_HOST: '127.0.0.1',
     GATEHOUSE_PORT: String(settings.port),

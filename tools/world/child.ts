@@ -15,7 +15,7 @@ export type Child = {
 
 type Request = { name: string; file: string; env: Record<string, string>; logFile: string }
 
-// What was meant for us is not meant for them: the server refuses names it does not know.
+// What was meant for us is not meant for them.
 const inherited = () => Object.entries(process.env).filter(([name]) => !/^(GATEHOUSE_|DATABASE_|LAUNCHER_PID$)/.test(name))
 
 const openLog = (logFile: string): number => {

@@ -8,6 +8,7 @@ const byCode: Record<string, (error: NodeJS.ErrnoException) => string> = {
   EROFS: ({ path }) => `${path} is on a read-only file system. Choose another folder: GATEHOUSE_STATE_DIR=/some/folder npm start`,
   ENOSPC: () => 'The disk is full. Make room and start again.',
   EDQUOT: () => 'The disk quota of this user is used up. Make room and start again.',
+  ENOENT: ({ path, message }) => `${path ?? message} cannot be made or found.`,
   ENOTDIR: ({ path }) => `${path} cannot be made: something on the way to it is a file and not a folder.`,
   EEXIST: ({ path }) => `${path} is in the way: a file where a folder is needed.`,
   ECONNREFUSED: () => 'The database in DATABASE_URL does not accept connections.',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type Lock, lockHolder, takeLock } from '@gatehouse/server/db/embedded/lock'
 import { dataDirOf, type Place, placeFor, systemStateDir } from '@gatehouse/server/db/embedded/place'
 import { StartRefused } from '@gatehouse/server/db/embedded/start-refused'
@@ -14,13 +14,18 @@ export const chosenPlace = (stateDir: string | undefined): Place =>
 export const everyStateDir = (stateDir: string | undefined): string[] =>
   stateDir ? [stateDir] : [join(project, '.gatehouse'), systemStateDir(project)]
 
+// Step by step: Node's own recursive way never comes back where the file system answers "no such folder" to making one (/proc).
+const makeFolder = (folder: string): void => {
+  if (existsSync(folder)) return
+  makeFolder(dirname(folder))
+  mkdirSync(folder)
+  // Passable whatever the umask: the database may run as another user. What is secret inside has a mode of its own.
+  chmodSync(folder, 0o711)
+}
+
 /** Makes the folder and holds it, so that two worlds never share one. */
 export const enterState = async (stateDir: string): Promise<Lock> => {
-  if (!existsSync(stateDir)) {
-    mkdirSync(stateDir, { recursive: true })
-    // Passable whatever the umask: the database may run as another user. What is secret inside has a mode of its own.
-    chmodSync(stateDir, 0o711)
-  }
+  makeFolder(stateDir)
   const lock = await takeLock(join(stateDir, 'world'))
   if (lock) return lock
   const holder = await lockHolder(join(stateDir, 'world'))

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Installs the system packages that some tests need, for machines of your own and for CI: `npm run setup:system`. Debian, as root.
+# Safe to repeat, and quick when everything is there. A new part is a function that says what it did, and a line at the end.
+set -euo pipefail
+
+refuse() {
+  echo "$*" >&2
+  exit 1
+}
+
+[ "$(uname -s)" = Linux ] && command -v apt-get > /dev/null || refuse 'This sets up Debian (it needs apt-get); elsewhere install PostgreSQL 15 and Chromium by hand.'
+[ "$(id -u)" = 0 ] || refuse 'Installing system packages needs root. Run: sudo npm run setup:system'
+
+export DEBIAN_FRONTEND=noninteractive
+is_fresh=no
+
+has() {
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2> /dev/null)" = installed ]
+}
+
+# Package lists are fetched once, and only when something is missing.
+install() {
+  if [ "$is_fresh" = no ]; then
+    apt-get update -qq < /dev/null || refuse 'The Debian package lists cannot be fetched. Check the network and the sources in /etc/apt.'
+    is_fresh=yes
+  fi
+  apt-get install -y -qq --no-install-recommends "$@" < /dev/null > /dev/null || refuse "apt-get could not install: $*"
+}
+
+# part NAME PACKAGE...
+part() {
+  local name=$1
+  shift
+  local missing=()
+  for package in "$@"; do has "$package" || missing+=("$package"); done
+  if [ ${#missing[@]} = 0 ]; then
+    echo "$name: already there"
+  else
+    echo "$name: installing ${missing[*]}"
+    install "${missing[@]}"
+    echo "$name: installed"
+  fi
+}
+
+postgres15() {
+  # Only the programs: the tests make clusters of their own, and Debian's would start by itself and take a port.
+  if ! has postgresql-15; then
+    mkdir -p /etc/postgresql-common
+    echo 'create_main_cluster = false' > /etc/postgresql-common/createcluster.conf
+  fi
+  part postgres15 postgresql-15
+}
+
+chromium() {
+  part chromium chromium
+}
+
+postgres15
+chromium
