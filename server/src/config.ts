@@ -85,6 +85,14 @@ const matching = (name: Name, value: string, pattern: RegExp, what: string): str
   return value
 }
 
+/** The role must be in it: what the application may do is granted to that name. */
+const databaseUrl = (name: Name, value: string): string => {
+  const url = URL.parse(value)
+  if (!url?.username || !/^postgres(?:ql)?:$/.test(url.protocol))
+    throw new ConfigRefused(`${name} must be a URL of the form postgres://role:password@host:port/database.`)
+  return value
+}
+
 const issuersFrom = (json: string, profile: Config['profile']) => {
   try {
     return parseIssuers(json, profile)
@@ -117,7 +125,6 @@ export const parseConfig = (environment: Readonly<Record<string, string | undefi
   if (profile === 'production' && developmentKey.test(key))
     throw new ConfigRefused('GATEHOUSE_CURSOR_KEY is a development key; production refuses it.')
   const owner = read('DATABASE_OWNER_URL')
-  const url = /^postgres(?:ql)?:\/\//
   const port = Number(matching('GATEHOUSE_PORT', read('GATEHOUSE_PORT'), /^\d{1,5}$/, 'a port number'))
   if (port > 65_535) throw new ConfigRefused('GATEHOUSE_PORT must be a port number.')
   return {
@@ -128,8 +135,8 @@ export const parseConfig = (environment: Readonly<Record<string, string | undefi
     log_level: oneOf('GATEHOUSE_LOG_LEVEL', read('GATEHOUSE_LOG_LEVEL'), levels),
     issuers: issuersFrom(read('GATEHOUSE_OIDC_ISSUERS'), profile),
     cursor_key: new Secret(key),
-    database_url: new Secret(matching('DATABASE_URL', read('DATABASE_URL'), url, 'a postgres:// URL')),
-    database_owner_url: owner === 'none' ? null : new Secret(matching('DATABASE_OWNER_URL', owner, url, 'a postgres:// URL')),
+    database_url: new Secret(databaseUrl('DATABASE_URL', read('DATABASE_URL'))),
+    database_owner_url: owner === 'none' ? null : new Secret(databaseUrl('DATABASE_OWNER_URL', owner)),
     has_lifeline: oneOf('GATEHOUSE_LIFELINE', read('GATEHOUSE_LIFELINE'), ['none', 'stdin']) === 'stdin',
   }
 }

@@ -1,0 +1,149 @@
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { ConfigRefused, configSettings, parseConfig } from './config.ts'
+
+const key = 'k'.repeat(43)
+const issuers = JSON.stringify([{ issuer: 'https://id.example', audience: 'gatehouse-api' }])
+/** The least that a production start needs. */
+const least = {
+  GATEHOUSE_OIDC_ISSUERS: issuers,
+  GATEHOUSE_CURSOR_KEY: key,
+  DATABASE_URL: 'postgres://app:hunter2@db.example/gatehouse',
+}
+const parse = (more: Record<string, string | undefined> = {}) => parseConfig({ ...least, ...more })
+
+const refusal = (more: Record<string, string | undefined>): string => {
+  try {
+    parse(more)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigRefused)
+    return (error as Error).message
+  }
+  throw new Error('it was accepted')
+}
+
+test('HO-03 with the least that it needs the server is a production server on loopback', () => {
+  expect(parse()).toMatchObject({
+    profile: 'production',
+    host: '127.0.0.1',
+    port: 8090,
+    region: 'local',
+    log_level: 'info',
+    database_owner_url: null,
+    has_lifeline: false,
+  })
+  expect(parse().issuers).toMatchObject([{ issuer: 'https://id.example', audience: 'gatehouse-api' }])
+  expect(parse().cursor_key.reveal()).toBe(key)
+  expect(parse().database_url.reveal()).toBe(least.DATABASE_URL)
+})
+
+test('HO-03 what is given is taken', () => {
+  const owner = 'postgresql://owner:hunter3@db.example:6432/gatehouse?sslmode=verify-full'
+  const config = parse({
+    GATEHOUSE_PROFILE: 'development',
+    GATEHOUSE_HOST: '0.0.0.0',
+    GATEHOUSE_PORT: '0',
+    GATEHOUSE_REGION: 'eu-north-1',
+    GATEHOUSE_LOG_LEVEL: 'silent',
+    GATEHOUSE_CURSOR_KEY: `development-${key}`,
+    GATEHOUSE_LIFELINE: 'stdin',
+    DATABASE_OWNER_URL: owner,
+    PATH: '/usr/bin',
+  })
+  expect(config).toMatchObject({ profile: 'development', host: '0.0.0.0', port: 0, region: 'eu-north-1', log_level: 'silent' })
+  expect(config.has_lifeline).toBe(true)
+  expect(config.cursor_key.reveal()).toBe(`development-${key}`)
+  expect(config.database_owner_url?.reveal()).toBe(owner)
+})
+
+test('HO-03 an empty setting is one that was not given', () => {
+  expect(parse({ GATEHOUSE_PORT: '', DATABASE_OWNER_URL: '' })).toMatchObject({ port: 8090, database_owner_url: null })
+  expect(refusal({ DATABASE_URL: '' })).toBe('DATABASE_URL is not set, and there is no default for it.')
+})
+
+describe.each(configSettings)('$name', ({ name, default: fallback }) => {
+  test(`HO-03 ${name} has ${fallback === null ? 'no default, and must be given' : `the default ${fallback}`}`, () => {
+    if (fallback === null) expect(refusal({ [name]: undefined })).toBe(`${name} is not set, and there is no default for it.`)
+    // Said and unsaid are the same; a development profile would need other companions.
+    else expect(inspect(parse({ [name]: fallback }))).toBe(inspect(parse({ [name]: undefined })))
+  })
+})
+
+test.each([
+  ['GATEHOUSE_PROFILE', 'prod'],
+  ['GATEHOUSE_PROFILE', 'Production'],
+  ['GATEHOUSE_PORT', '80 90'],
+  ['GATEHOUSE_PORT', '-1'],
+  ['GATEHOUSE_PORT', '65536'],
+  ['GATEHOUSE_PORT', '8090.5'],
+  ['GATEHOUSE_PORT', '0x1f9a'],
+  ['GATEHOUSE_REGION', 'EU:north'],
+  ['GATEHOUSE_REGION', 'r'.repeat(33)],
+  ['GATEHOUSE_LOG_LEVEL', 'verbose'],
+  ['GATEHOUSE_OIDC_ISSUERS', 'https://id.example'],
+  ['GATEHOUSE_OIDC_ISSUERS', '[]'],
+  ['GATEHOUSE_OIDC_ISSUERS', '[{"issuer":"https://id.example"}]'],
+  ['GATEHOUSE_CURSOR_KEY', 'hunter2-too-short'],
+  ['GATEHOUSE_CURSOR_KEY', `hunter2 ${key}`],
+  ['GATEHOUSE_LIFELINE', 'stdout'],
+  ['DATABASE_URL', 'mysql://app:hunter2@db.example/gatehouse'],
+  ['DATABASE_URL', 'db.example/hunter2'],
+  ['DATABASE_URL', 'postgres://app:hunter2@db.example:port/gatehouse'],
+  ['DATABASE_URL', 'postgres://db.example/hunter2'],
+  ['DATABASE_OWNER_URL', 'https://owner:hunter2@db.example/gatehouse'],
+  ['DATABASE_OWNER_URL', 'none of this, hunter2'],
+])('HO-03 %s=%s is refused in one sentence that names the setting and repeats no secret', (name, value) => {
+  const sentence = refusal({ [name]: value })
+  expect(sentence).toMatch(new RegExp(`^${name}\\b[^\\n]*\\.$`))
+  expect(sentence).not.toContain('hunter2')
+})
+
+test('HO-03 a name that there is no setting for is refused, so that a misspelt one is noticed', () => {
+  expect(refusal({ GATEHOUSE_PROT: '1', GATEHOUSE_CURSORKEY: 'hunter2' })).toBe(
+    'There is no setting GATEHOUSE_CURSORKEY, GATEHOUSE_PROT; docs/generated/config.md lists them all.',
+  )
+  expect(refusal({ GATEHOUSE_PROT: '' })).toContain('GATEHOUSE_PROT')
+})
+
+test('HO-03 production refuses a development key', () => {
+  const development = `development-${key}`
+  expect(refusal({ GATEHOUSE_CURSOR_KEY: development })).toBe('GATEHOUSE_CURSOR_KEY is a development key; production refuses it.')
+  expect(refusal({ GATEHOUSE_PROFILE: 'production', GATEHOUSE_CURSOR_KEY: development })).toContain('development key')
+  expect(parse({ GATEHOUSE_PROFILE: 'development', GATEHOUSE_CURSOR_KEY: development }).profile).toBe('development')
+})
+
+test.each(['http://127.0.0.1:8091', 'https://localhost:8091', 'https://[::1]', 'http://id.example'])(
+  'HO-03 production refuses the development provider %s',
+  (issuer) => {
+    expect(refusal({ GATEHOUSE_OIDC_ISSUERS: JSON.stringify([{ issuer, audience: 'gatehouse-api' }]) })).toMatch(
+      /^GATEHOUSE_OIDC_ISSUERS: .*production does not accept\.$/,
+    )
+  },
+)
+
+test('HO-03 one development provider among good ones is one too many', () => {
+  const list = [
+    { issuer: 'https://id.example', audience: 'gatehouse-api' },
+    { issuer: 'http://127.0.0.1:8091', audience: 'gatehouse-api' },
+  ]
+  expect(refusal({ GATEHOUSE_OIDC_ISSUERS: JSON.stringify(list) })).toContain('on this machine')
+})
+
+test('HO-03 whatever prints the configuration prints no secret', () => {
+  const config = parse({ DATABASE_OWNER_URL: 'postgres://owner:hunter3@db.example/gatehouse' })
+  const deep = { nested: [config] }
+  for (const printed of [
+    inspect(deep, { depth: 9, showHidden: true }),
+    JSON.stringify(deep),
+    `${config.database_url}`,
+    String(config.cursor_key),
+  ]) {
+    expect(printed).toContain('[secret]')
+    for (const secret of ['hunter2', 'hunter3', key]) expect(printed).not.toContain(secret)
+  }
+})
+
+test('HO-03 every secret setting is kept as a secret', () => {
+  const secret = configSettings.filter(({ is_secret }) => is_secret).map(({ name }) => name)
+  expect(secret).toEqual(['GATEHOUSE_CURSOR_KEY', 'DATABASE_URL', 'DATABASE_OWNER_URL'])
+})

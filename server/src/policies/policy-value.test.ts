@@ -1,0 +1,105 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { definitionOf, type PolicyKey, policyDefinitions } from './policy-definitions.ts'
+import { parsePolicyValue } from './policy-value.ts'
+
+const keys = Object.keys(policyDefinitions) as PolicyKey[]
+const numeric = keys.filter((key) => ['integer', 'number'].includes(definitionOf(key).type))
+
+/** What is seeded, by hand: key, default, least, most. */
+const seeded: [PolicyKey, unknown, number | undefined, number | undefined][] = [
+  ['auth.service_account_token_ttl_seconds', 3600, 60, 86_400],
+  ['auth.iam_token_issuer.default_ttl_seconds', 900, 60, 86_400],
+  ['auth.iam_token_issuer.max_ttl_seconds', 3600, 60, 86_400],
+  ['auth.iam_token_issuer.allowed_audiences', ['gpuaas-api'], undefined, undefined],
+  ['auth.iam_token_issuer.provider_session_ttl_seconds', 3600, 60, 43_200],
+  ['rate_limit.api_requests_per_minute', 600, 1, 10_000_000],
+  ['authorization.break_glass_max_seconds', 3600, 60, 86_400],
+  ['authorization.break_glass_single_person', false, undefined, undefined],
+  ['authorization.opa.parity_ratio', 0.9999, 0, 1],
+  ['authorization.opa.parity_window_seconds', 86_400, 60, 2_592_000],
+  ['authorization.opa.parity_min_samples', 10_000, 1, 1_000_000_000],
+]
+
+test.each(seeded)('%s is defined with its default and bounds', (key, value, minimum, maximum) => {
+  const { default: found, bounds } = definitionOf(key)
+  expect(found).toEqual(value)
+  expect({ minimum: bounds.minimum, maximum: bounds.maximum }).toEqual({ minimum, maximum })
+})
+
+test('the grace window of disabled roles is defined and has no default', () => {
+  expect(definitionOf('authorization.role_disable_grace_window_seconds')).not.toHaveProperty('default')
+})
+
+test('machines and decisions have limits of their own, higher than a person', () => {
+  const of = (key: PolicyKey) => definitionOf(key).default as number
+  const person = of('rate_limit.api_requests_per_minute')
+  expect(of('rate_limit.machine_requests_per_minute')).toBeGreaterThan(person)
+  expect(of('rate_limit.decision_requests_per_minute')).toBeGreaterThan(person)
+})
+
+describe.each(keys)('%s', (key) => {
+  const definition = definitionOf(key)
+
+  test('its default fits its own bounds', () => {
+    if (definition.default === undefined) return
+    expect(parsePolicyValue(key, definition.default)).toEqual(definition.default)
+  })
+
+  test('it says what it is for, and where it may be set', () => {
+    expect(definition.purpose).toMatch(/^[A-Z].{10,}\.$/)
+    expect(definition.scopes).toEqual(['global'])
+    expect(definition.direction).toBe('global')
+  })
+
+  test('anything of another type is nothing', () => {
+    const fits: Record<typeof definition.type, (value: unknown) => boolean> = {
+      integer: (value) => Number.isInteger(value),
+      number: (value) => typeof value === 'number',
+      boolean: (value) => typeof value === 'boolean',
+      string_list: Array.isArray,
+      scope_map: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    }
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        if (!fits[definition.type](value)) expect(parsePolicyValue(key, value)).toBeUndefined()
+      }),
+    )
+    for (const value of [undefined, null, Number.NaN, Number.POSITIVE_INFINITY, '3600', 'true', '']) {
+      expect(parsePolicyValue(key, value)).toBeUndefined()
+    }
+  })
+})
+
+describe.each(numeric)('the bounds of %s', (key) => {
+  const { minimum, maximum } = definitionOf(key).bounds
+  const step = definitionOf(key).type === 'integer' ? 1 : 1e-9
+
+  test('hold on both sides, and the bounds themselves are inside', () => {
+    expect(parsePolicyValue(key, minimum)).toBe(minimum)
+    expect(parsePolicyValue(key, maximum)).toBe(maximum)
+    expect(parsePolicyValue(key, minimum! - step)).toBeUndefined()
+    expect(parsePolicyValue(key, maximum! + step)).toBeUndefined()
+  })
+})
+
+test('an integer has no fraction and is exact', () => {
+  const key = 'auth.service_account_token_ttl_seconds'
+  expect(parsePolicyValue(key, 3600.5)).toBeUndefined()
+  expect(parsePolicyValue('authorization.opa.parity_min_samples', 2 ** 53)).toBeUndefined()
+})
+
+test('a list holds non-empty texts, no more than its bound', () => {
+  const key = 'auth.iam_token_issuer.allowed_audiences'
+  const list = (length: number) => Array.from({ length }, (_, at) => `audience-${at}`)
+  expect(parsePolicyValue(key, list(50))).toHaveLength(50)
+  expect(parsePolicyValue(key, list(51))).toBeUndefined()
+  for (const bad of [[''], ['a', 7], [null], [['a']]]) expect(parsePolicyValue(key, bad)).toBeUndefined()
+})
+
+test('a map of scopes holds lists, one bad list spoils it', () => {
+  const key = 'auth.iam_token_issuer.allowed_scopes'
+  expect(parsePolicyValue(key, { workload: ['storage.read'] })).toEqual({ workload: ['storage.read'] })
+  for (const bad of [{ workload: ['storage.read'], node_agent: '*' }, { workload: [''] }, { workload: null }, ['workload']])
+    expect(parsePolicyValue(key, bad)).toBeUndefined()
+})
