@@ -16,6 +16,8 @@ const rooms = {
   'audit-trail': ['tenancy', ...rails],
   'policy-admin': ['tenancy', ...rails],
   keys: [...rails],
+  custody: ['kernel'],
+  installation: ['custody', 'audit', 'work', 'db', 'kernel'],
   tokens: ['keys', 'principals', 'tenancy', ...rails],
 }
 

@@ -12,3 +12,5 @@ grant select on policy_definitions, schema_migrations to :app;
 grant select, insert on audit_logs to :app;
 grant select, insert, update on audit_heads to :app;
 grant select, insert, update, delete on idempotency_keys to :app;
+grant select, update on installation to :app;
+grant select, insert, update on installation_secrets to :app;

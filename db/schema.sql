@@ -1,6 +1,18 @@
 -- Written by `npm run generate` from the catalogue of a freshly migrated database; read and reviewed, never run.
 
+create table audit_heads (
+  chain_id uuid not null,
+  seq bigint not null,
+  hash bytea not null,
+  constraint audit_heads_pkey PRIMARY KEY (chain_id),
+  constraint audit_heads_hash_check CHECK ((length(hash) = 32)),
+  constraint audit_heads_seq_check CHECK ((seq >= 0))
+);
+grant insert, select, update on audit_heads to gatehouse_app;
+
 create table audit_logs (
+  chain_id uuid not null,
+  seq bigint not null,
   id uuid not null,
   occurred_at timestamp with time zone not null,
   correlation_id text not null,
@@ -16,16 +28,22 @@ create table audit_logs (
   result text not null,
   reason_code text,
   severity text not null,
-  metadata jsonb default '{}'::jsonb not null,
-  constraint audit_logs_pkey PRIMARY KEY (id),
+  metadata json not null,
+  hash bytea not null,
+  constraint audit_logs_pkey PRIMARY KEY (chain_id, seq),
+  constraint audit_logs_id_once UNIQUE (id),
   constraint audit_logs_project FOREIGN KEY (project_id, tenant_id) REFERENCES projects(id, org_id),
   constraint audit_logs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES organizations(id),
+  constraint audit_logs_chain CHECK ((chain_id = COALESCE(tenant_id, '00000000-0000-0000-0000-000000000000'::uuid))),
   constraint audit_logs_correlation_id_check CHECK (((length(correlation_id) >= 1) AND (length(correlation_id) <= 128))),
+  constraint audit_logs_hash_check CHECK ((length(hash) = 32)),
   constraint audit_logs_reason CHECK (((result = 'success'::text) = (reason_code IS NULL))),
   constraint audit_logs_result_check CHECK ((result = ANY (ARRAY['success'::text, 'denied'::text, 'failed'::text]))),
+  constraint audit_logs_seq_check CHECK ((seq > 0)),
   constraint audit_logs_severity_check CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'high'::text])))
 );
-CREATE INDEX audit_logs_of_tenant ON public.audit_logs USING btree (tenant_id, id);
+CREATE INDEX audit_logs_of_correlation ON public.audit_logs USING btree (correlation_id);
+CREATE INDEX audit_logs_of_project ON public.audit_logs USING btree (project_id, id) WHERE (project_id IS NOT NULL);
 grant insert, select on audit_logs to gatehouse_app;
 
 create table idempotency_keys (
@@ -44,6 +62,28 @@ create table idempotency_keys (
 );
 CREATE INDEX idempotency_keys_expiry ON public.idempotency_keys USING btree (expires_at);
 grant delete, insert, select, update on idempotency_keys to gatehouse_app;
+
+create table installation (
+  is_one boolean default true not null,
+  id uuid not null,
+  epoch integer default 1 not null,
+  checkpoint_number bigint default 0 not null,
+  created_at timestamp with time zone default now() not null,
+  constraint installation_pkey PRIMARY KEY (is_one),
+  constraint installation_checkpoint_number_check CHECK ((checkpoint_number >= 0)),
+  constraint installation_epoch_check CHECK ((epoch > 0)),
+  constraint installation_is_one_check CHECK (is_one)
+);
+grant select, update on installation to gatehouse_app;
+
+create table installation_secrets (
+  name text not null,
+  envelope jsonb not null,
+  created_at timestamp with time zone not null,
+  constraint installation_secrets_pkey PRIMARY KEY (name),
+  constraint installation_secrets_name_check CHECK ((name ~ '^[a-z][a-z_]*$'::text))
+);
+grant insert, select, update on installation_secrets to gatehouse_app;
 
 create table organizations (
   id uuid not null,
@@ -337,6 +377,26 @@ create table users (
   constraint users_username_check CHECK (((length(username) >= 1) AND (length(username) <= 255)))
 );
 grant insert, select, update on users to gatehouse_app;
+
+CREATE OR REPLACE FUNCTION public.audit_field(field text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$ select coalesce(octet_length(field) || ':' || field, '-') $function$;
+
+CREATE OR REPLACE FUNCTION public.audit_text(r audit_logs)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select audit_field(r.chain_id::text) || audit_field(r.seq::text) || audit_field(r.id::text)
+      || audit_field(to_char(r.occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))
+      || audit_field(r.correlation_id) || audit_field(r.actor_type) || audit_field(r.actor_id) || audit_field(r.platform_role)
+      || audit_field(r.tenant_id::text) || audit_field(r.project_id::text)
+      || audit_field(r.resource_type) || audit_field(r.resource_id) || audit_field(r.resource_name)
+      || audit_field(r.action) || audit_field(r.result) || audit_field(r.reason_code) || audit_field(r.severity)
+      || audit_field(r.metadata::text)
+$function$;
 
 CREATE OR REPLACE FUNCTION public.require_role_fits()
  RETURNS trigger

@@ -1,8 +1,11 @@
 import type { AddressInfo } from 'node:net'
 import people from '../db/seed/people.json' with { type: 'json' }
+import { appendWith } from '../server/src/audit/append.ts'
+import { parseKeyRing } from '../server/src/custody/key-ring.ts'
 import { type Database, openDatabase } from '../server/src/db/database.ts'
 import { sealedCursors } from '../server/src/http/cursor.ts'
 import { createServer, type ServerParts } from '../server/src/http/server.ts'
+import { auditKey } from '../server/src/installation/own-secrets.ts'
 import { fixedId } from '../server/src/kernel/ids.ts'
 import { Secret } from '../server/src/kernel/secret.ts'
 import { identifyPerson } from '../server/src/principals/identify-person.ts'
@@ -36,6 +39,9 @@ export const seeded = {
   usernames: people.people.map(({ username }) => username),
 }
 
+/** Seals what the test server keeps at rest. */
+export const testKeys = `test:${'k'.repeat(43)}`
+
 type Broken = Partial<ServerParts> | ((parts: ServerParts) => ServerParts)
 
 /**
@@ -45,19 +51,20 @@ type Broken = Partial<ServerParts> | ((parts: ServerParts) => ServerParts)
 export const liveServer = async (broken: Broken = {}) => {
   const clone = await cloneDatabase()
   const issuer = await localIssuer()
-  await seedDevelopment({ databaseUrl: clone.appUrl, issuer: issuer.issuer })
+  await seedDevelopment({ databaseUrl: clone.appUrl, issuer: issuer.issuer, keys: testKeys })
   const closing: (() => Promise<unknown>)[] = [issuer.stop, clone.drop]
 
   /** One more process's worth of server on the same database. */
   const replica = async (changed: Broken = {}) => {
     const database: Database = openDatabase({ url: clone.appUrl, max_connections: 8 })
     const tokens = humanTokens([issuer.settings])
+    const append = appendWith({ region: 'test', key: await auditKey(database, parseKeyRing(testKeys)) })
     const parts: ServerParts = {
       answers,
       database,
-      region: 'test',
+      append,
       cursors: sealedCursors(new Secret('test-'.padEnd(48, 'k'))),
-      identify: identifyPerson(tokens, database, tenancySubscribers, 'test'),
+      identify: identifyPerson(tokens, database, tenancySubscribers, append),
       logger: false,
     }
     const app = await createServer(typeof changed === 'function' ? changed(parts) : { ...parts, ...changed })

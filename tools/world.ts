@@ -64,7 +64,7 @@ const bringUp = async (): Promise<string> => {
   const applied = await prepareDatabase({ ownerUrl: database.ownerUrl, appRole: database.appRole })
   say(applied.length > 0 ? `migrated: ${applied.join(', ')}` : 'the schema is up to date')
   stop.signal.throwIfAborted()
-  await seedDevelopment({ databaseUrl: database.appUrl, issuer })
+  await seedDevelopment({ databaseUrl: database.appUrl, issuer, keys: `first:${cursorKey(stateDir)}` })
   stop.signal.throwIfAborted()
 
   say('starting the identity provider and the server')

@@ -1,8 +1,11 @@
+import { appendWith } from './audit/append.ts'
 import { ConfigRefused, parseConfig } from './config.ts'
+import { parseKeyRing } from './custody/key-ring.ts'
 import { openDatabase } from './db/database.ts'
 import { sealedCursors } from './http/cursor.ts'
 import { forgetOldAnswers } from './http/idempotency.ts'
 import { createServer } from './http/server.ts'
+import { auditKey } from './installation/own-secrets.ts'
 import { Problem } from './kernel/problem.ts'
 import { identifyPerson } from './principals/identify-person.ts'
 import { humanTokens } from './principals/oidc/human-tokens.ts'
@@ -14,13 +17,15 @@ const start = async () => {
   const { region, issuers, host, port } = config
   const database = openDatabase({ url: config.database_url.reveal(), onError: (error) => console.error(`database: ${error.message}`) })
   await requireFitDatabase(config, database)
+  const ring = parseKeyRing(`first:${config.cursor_key.reveal()}`)
+  const append = appendWith({ region, key: await auditKey(database, ring) })
   const tokens = humanTokens(issuers)
   const app = await createServer({
     answers,
     database,
-    region,
+    append,
     cursors: sealedCursors(config.cursor_key),
-    identify: identifyPerson(tokens, database, tenancySubscribers, region),
+    identify: identifyPerson(tokens, database, tenancySubscribers, append),
     logger: { level: config.log_level },
   })
 

@@ -1,9 +1,11 @@
 import people from '../../db/seed/people.json' with { type: 'json' }
-import { appendEvents } from './audit/append.ts'
+import { appendWith } from './audit/append.ts'
 import { record } from './audit/record.ts'
 import { systemProof } from './authz/authorize.ts'
 import { isBuiltinRole, ownerRoleOf, roleIdOf, roleVersionIdOf } from './authz/catalogue.ts'
+import { parseKeyRing } from './custody/key-ring.ts'
 import { openDatabase } from './db/database.ts'
+import { auditKey } from './installation/own-secrets.ts'
 import { fixedId, newId } from './kernel/ids.ts'
 import { insertUser, userBySubject } from './principals/user-queries.ts'
 import { insertPlatformBinding, insertProjectBinding, insertTenantBinding } from './roles/binding-queries.ts'
@@ -61,9 +63,18 @@ const seedTenant = async (work: Work, { slug, name, project }: (typeof people.te
 }
 
 /** The people of the development world: one for each built-in role, in two tenants. Done once; a second call changes nothing. */
-export const seedDevelopment = async ({ databaseUrl, issuer }: { databaseUrl: string; issuer: string }): Promise<void> => {
+export const seedDevelopment = async ({
+  databaseUrl,
+  issuer,
+  keys,
+}: {
+  databaseUrl: string
+  issuer: string
+  keys: string
+}): Promise<void> => {
   const database = openDatabase({ url: databaseUrl, max_connections: 1 })
   try {
+    const key = await auditKey(database, parseKeyRing(keys))
     await database.transaction('write', async (tx) => {
       const everybody: readonly Person[] = people.people
       if (await tx.maybe(userBySubject(issuer, everybody[0]!.username))) return
@@ -82,7 +93,7 @@ export const seedDevelopment = async ({ databaseUrl, issuer }: { databaseUrl: st
         resource_id: 'platform',
         metadata: { people: everybody.length },
       })
-      await appendEvents(work, 'local')
+      await appendWith({ region: 'local', key })(work)
     })
   } finally {
     await database.close()

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 
 /** A row of a chain before its hash: exactly the fields that are hashed, in their order. */
@@ -59,8 +59,11 @@ export const textOf = (row: ChainedRow): string =>
     .map(field)
     .join('')
 
-/** The hash of a row binds its text and, through the hash before it, everything that happened earlier in its chain. */
-export const linkHash = (previous: Buffer, text: string): Buffer =>
-  hash('sha256', Buffer.concat([previous, Buffer.from(text, 'utf8')]), 'buffer')
+/**
+ * The hash of a row binds its text and, through the hash before it, everything that happened earlier in its chain. It is keyed
+ * with a key that the database does not have: who can write any row still cannot write one that fits.
+ */
+export const linkHash = (key: Buffer, previous: Buffer, text: string): Buffer =>
+  createHmac('sha256', key).update(previous).update(text, 'utf8').digest()
 
 export const metadataText = (metadata: Readonly<Record<string, unknown>>): string => canonicalJson(metadata)

@@ -61,3 +61,9 @@ export const columns = (shape: TObject, of?: string): Fragment =>
       .map((name) => (of ? `${of}.${name}` : name))
       .join(', '),
   )
+
+/** A name that the code knows, as a part of a statement's text. */
+export const identifier = (name: string): Fragment => {
+  if (!/^[a-z][a-z0-9_]*$/.test(name)) throw new Error('not an identifier of ours')
+  return new Fragment(name)
+}

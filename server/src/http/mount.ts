@@ -1,6 +1,6 @@
 import type { Operation } from '@gatehouse/contract/operation'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { appendEvents } from '../audit/append.ts'
+import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
 import { isAction } from '../authz/actions.ts'
 import type { Database } from '../db/database.ts'
@@ -14,7 +14,7 @@ import { requireAgreement } from './project-header.ts'
 export interface Rails {
   readonly database: Database
   readonly cursors: Cursors
-  readonly region: string
+  readonly append: Append
 }
 
 interface Asking {
@@ -57,7 +57,7 @@ const sliceOf = (operation: Operation, cursors: Cursors, actor: Actor, asking: A
 
 /** The refusal outlives the rollback: it is recorded in a transaction of its own. Crossing tenants is the platform's business. */
 const recordRefusal = async (
-  { database, region }: Rails,
+  { database, append }: Rails,
   operation: Operation,
   outer: Omit<Work, 'tx' | 'now'>,
   { params }: Pick<Asking, 'params'>,
@@ -78,7 +78,7 @@ const recordRefusal = async (
       severity: 'warning',
       metadata: { status: problem.status, code: problem.code, asked: operation.actions, path: params },
     })
-    await appendEvents(work, region)
+    await append(work)
   })
 }
 
@@ -86,7 +86,7 @@ const isRefusal = (error: unknown): error is Problem => error instanceof Problem
 
 /** The one place where a request becomes work: one transaction, the verb, the invariants, the record. */
 export const mount = (app: FastifyInstance, { operation, verb }: Answer, rails: Rails): void => {
-  const { database, cursors, region } = rails
+  const { database, cursors, append } = rails
 
   const perform = async (work: Work, asking: Asking, key: string | undefined): Promise<unknown> => {
     if (key !== undefined) {
@@ -98,7 +98,7 @@ export const mount = (app: FastifyInstance, { operation, verb }: Answer, rails: 
     requireTrail(operation, asking, work.trail)
     const reply = operation.is_paged ? sealed(work.actor, asking, answered as Listed<unknown>) : answered
     if (key !== undefined) await keep(work, operation, key, reply)
-    await appendEvents(work, region)
+    await append(work)
     return reply
   }
 

@@ -1,4 +1,4 @@
-import { appendEvents } from '../audit/append.ts'
+import type { Append } from '../audit/append.ts'
 import type { Database } from '../db/database.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
 import { type Actor, newTrail } from '../work/work.ts'
@@ -8,7 +8,7 @@ import { userBySubject } from './user-queries.ts'
 
 /** Who a person's access token speaks for. Whether he may still do anything is not asked here: the engine asks it each time. */
 export const identifyPerson =
-  (tokens: Pick<HumanTokens, 'validate'>, database: Database, subscribers: TenancySubscribers, region: string) =>
+  (tokens: Pick<HumanTokens, 'validate'>, database: Database, subscribers: TenancySubscribers, append: Append) =>
   async (token: string, correlation_id: string): Promise<Actor> => {
     const claims = await tokens.validate(token)
     const known = await database.reader.maybe(userBySubject(claims.issuer, claims.subject))
@@ -16,7 +16,7 @@ export const identifyPerson =
     const id = await database.transaction('write', async (tx) => {
       const work = { actor: { type: 'system', id: 'first_sign_in' } as const, correlation_id, now: tx.now, tx, trail: newTrail() }
       const user_id = await welcome(work, claims, subscribers)
-      await appendEvents(work, region)
+      await append(work)
       return user_id
     })
     return { type: 'user', id }

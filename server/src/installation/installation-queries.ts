@@ -1,0 +1,39 @@
+import { Exactly } from '@gatehouse/contract/shapes'
+import Type from 'typebox'
+import { identifier, sql } from '../db/statement.ts'
+
+export const Installation = Exactly({ id: Type.String(), epoch: Type.Integer(), checkpoint_number: Type.Integer() })
+const Sealed = Exactly({ name: Type.String(), envelope: Type.Unknown() })
+
+export const readInstallation = () => sql(Installation)`
+  select id, epoch, checkpoint_number from installation`
+
+export const lockInstallation = () => sql(Installation)`
+  select id, epoch, checkpoint_number from installation for update`
+
+export const noteCheckpoint = (number: number) => sql(Installation)`
+  update installation set checkpoint_number = ${number} returning id, epoch, checkpoint_number`
+
+export const bumpEpoch = () => sql(Installation)`
+  update installation set epoch = epoch + 1 returning id, epoch, checkpoint_number`
+
+export const sealedSecret = (name: string) => sql(Sealed)`
+  select name, envelope from installation_secrets where name = ${name}`
+
+export const insertSecret = (name: string, envelope: string, now: string) => sql(Sealed)`
+  insert into installation_secrets (name, envelope, created_at) values (${name}, ${envelope}::jsonb, ${now})
+  on conflict (name) do nothing
+  returning name, envelope`
+
+const Found = Exactly({ id: Type.String(), envelope: Type.Unknown() })
+
+/** Any table with envelopes, as its room describes it; the names come from code, never from a request. */
+export const sealedWithOtherKeys = (table: string, id: string, column: string, active_id: string, limit: number) => sql(Found)`
+  select ${identifier(id)}::text as id, ${identifier(column)} as envelope from ${identifier(table)}
+   where ${identifier(column)} ->> 'key_id' is distinct from ${active_id} and ${identifier(column)} is not null
+   order by 1 limit ${limit} for update`
+
+export const replaceEnvelope = (table: string, id: string, column: string, row: string, envelope: string) => sql(
+  Exactly({ id: Type.String() }),
+)`
+  update ${identifier(table)} set ${identifier(column)} = ${envelope}::jsonb where ${identifier(id)}::text = ${row} returning ${identifier(id)}::text as id`

@@ -1,0 +1,37 @@
+import { seal, unseal } from '../custody/envelope.ts'
+import type { KeyRing } from '../custody/key-ring.ts'
+import type { Database } from '../db/database.ts'
+import { replaceEnvelope, sealedWithOtherKeys } from './installation-queries.ts'
+import { boundOf } from './own-secrets.ts'
+
+/** A column of envelopes, as the room that owns the table describes it. */
+export interface EnvelopeColumn {
+  readonly table: string
+  readonly id: string
+  readonly column: string
+  readonly boundOf: (id: string) => string
+}
+
+export const installationEnvelopes: EnvelopeColumn = { table: 'installation_secrets', id: 'name', column: 'envelope', boundOf }
+
+/**
+ * Seals everything anew with the active key, a batch at a time; stopped half way it can simply be run again. Afterwards the old
+ * keys open nothing that is still needed and may be taken out of the configuration.
+ */
+export const rewrap = async (database: Database, ring: KeyRing, columns: readonly EnvelopeColumn[]): Promise<Record<string, number>> => {
+  const counts: Record<string, number> = {}
+  for (const { table, id, column, boundOf: bound } of columns) {
+    const name = `${table}.${column}`
+    counts[name] = 0
+    for (let moved = -1; moved !== 0; counts[name] += moved)
+      moved = await database.transaction('write', async (tx) => {
+        const rows = await tx.many(sealedWithOtherKeys(table, id, column, ring.active_id, 200))
+        for (const row of rows) {
+          const envelope = seal(ring, unseal(ring, row.envelope, bound(row.id)), bound(row.id))
+          await tx.one(replaceEnvelope(table, id, column, row.id, JSON.stringify(envelope)))
+        }
+        return rows.length
+      })
+  }
+  return counts
+}
