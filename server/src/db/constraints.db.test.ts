@@ -1,0 +1,480 @@
+import type pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { asSuperuser } from '../../../test/superuser.ts'
+import { roleIdOf, roleVersionIdOf } from '../authz/catalogue.ts'
+import { fixedId } from '../kernel/ids.ts'
+
+// As the owner, past every rule of the code: what is refused here is refused whatever bug stands above it.
+
+const id = (name: string) => fixedId('thing', name)
+const nowhere = id('nowhere')
+const names = {
+  ...{
+    ada: id('ada'),
+    bob: id('bob'),
+    aurora: id('aurora'),
+    borealis: id('borealis'),
+    training: id('training'),
+    inference: id('inference'),
+  },
+  ...{
+    auditor: id('auditor'),
+    auditor_1: id('auditor_1'),
+    auditor_2: id('auditor_2'),
+    stranger: id('stranger'),
+    stranger_1: id('stranger_1'),
+  },
+  ...{ builder: id('builder'), builder_1: id('builder_1'), robot: id('robot'), robot_1: id('robot_1'), sa: id('sa'), nowhere },
+  ...{ superadmin: roleIdOf('platform_superadmin'), tenant_owner: roleIdOf('tenant_owner') },
+  ...{ v_superadmin: roleVersionIdOf('platform_superadmin'), v_tenant_owner: roleVersionIdOf('tenant_owner') },
+  ...{ v_project_owner: roleVersionIdOf('project_owner'), v_project_viewer: roleVersionIdOf('project_viewer') },
+}
+/** `:name` is the id of that thing, `:new` a fresh one. */
+const spelled = (text: string) =>
+  text.replaceAll(/:([a-z]\w*)/g, (_, name: string) =>
+    name === 'new' ? 'gen_random_uuid()' : `'${names[name as keyof typeof names] ?? `no such name: ${name}`}'`,
+  )
+
+const custom = (role: string, version: string, tier: 'tenant' | 'project', scope: string, forServiceAccounts = false) => `
+  insert into role_definitions (id, scope_type, ${tier}_id, name, is_builtin, is_assignable_to_service_accounts, current_version_id, created_at)
+    values (:${role}, '${tier}', :${scope}, '${role}', false, ${forServiceAccounts}, :${version}, now());
+  insert into role_definition_versions (id, role_definition_id, version, created_at) values (:${version}, :${role}, 1, now());`
+
+const world = `
+  insert into users (id, username, oidc_issuer, oidc_subject, created_at)
+    values (:ada, 'ada', 'https://id.example', 'ada', now()), (:bob, 'bob', 'https://id.example', 'bob', now());
+  insert into organizations (id, type, name, slug, created_at)
+    values (:aurora, 'enterprise', 'Aurora', 'aurora', now()), (:borealis, 'enterprise', 'Borealis', 'borealis', now());
+  insert into projects (id, org_id, name, slug, created_at)
+    values (:training, :aurora, 'Training', 'training', now()), (:inference, :borealis, 'Inference', 'inference', now());
+  insert into tenant_memberships (id, tenant_id, user_id, created_at) values (:new, :aurora, :ada, now());
+  insert into project_memberships (id, project_id, user_id, created_at) values (:new, :training, :ada, now());
+  ${custom('auditor', 'auditor_1', 'tenant', 'aurora')}
+  ${custom('stranger', 'stranger_1', 'tenant', 'borealis')}
+  ${custom('builder', 'builder_1', 'project', 'training')}
+  ${custom('robot', 'robot_1', 'project', 'training', true)}
+  insert into role_permissions (role_version_id, permission_key) values (:auditor_1, 'tenant.audit.read');
+  insert into platform_role_bindings (id, principal_type, principal_id, role_definition_id, created_at)
+    values (:new, 'user', :ada, :superadmin, now());
+  insert into tenant_role_bindings (id, tenant_id, principal_type, principal_id, role_version_id, created_at)
+    values (:new, :aurora, 'user', :ada, :auditor_1, now());
+  insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at)
+    values (:new, :training, 'user', :ada, :builder_1, now());
+  insert into policy_definitions (key, type, purpose, scopes, direction) values ('test.key', 'integer', 'A test.', '{global,tenant,project}', 'most_specific');
+  insert into policy_values (id, key, scope_type, value, version, created_at) values (:new, 'test.key', 'global', '1', 1, now());`
+
+let clone: ClonedDatabase
+beforeAll(async () => {
+  clone = await cloneDatabase()
+  await asSuperuser(clone.ownerUrl, async (client) => void (await client.query(spelled(`begin; ${world} commit`))))
+})
+afterAll(() => clone.drop())
+
+/** Runs the statements as the owner, with deferred constraints looked at too, and takes them back. */
+const attempt = (text: string): Promise<void> =>
+  asSuperuser(clone.ownerUrl, async (client: pg.Client) => {
+    await client.query('begin')
+    await client.query(spelled(text))
+    await client.query('set constraints all immediate')
+    await client.query('rollback')
+  })
+
+const violatedBy = async (text: string): Promise<string> => {
+  try {
+    await attempt(text)
+  } catch (error) {
+    const { constraint, message } = error as { constraint?: string; message: string }
+    return constraint ?? message
+  }
+  return 'nothing'
+}
+
+const user = (columns: string, values: string) =>
+  `insert into users (id, oidc_issuer, created_at${columns}) values (:new, 'https://id.example', now()${values})`
+const org = (type: string, name: string, slug: string) =>
+  `insert into organizations (id, type, name, slug, created_at) values (:new, '${type}', '${name}', '${slug}', now())`
+const project = (org_id: string, name: string, slug: string) =>
+  `insert into projects (id, org_id, name, slug, created_at) values (:new, :${org_id}, '${name}', '${slug}', now())`
+const role = (scope: string, owner: string, name: string, more = '', values = '') => `
+  insert into role_definitions (id, scope_type, tenant_id, project_id, name, is_builtin, current_version_id, created_at${more})
+    values (:nowhere, '${scope}', ${owner}, '${name}', false, :auditor_2, now()${values});
+  insert into role_definition_versions (id, role_definition_id, version, created_at) values (:auditor_2, :nowhere, 1, now())`
+const builtin = (scope: string, owner: string) => role(scope, owner, 'new-builtin').replace('false', 'true')
+const platformBinding = (principal: string, role_id: string, type = 'user') =>
+  `insert into platform_role_bindings (id, principal_type, principal_id, role_definition_id, created_at) values (:new, '${type}', :${principal}, :${role_id}, now())`
+const tenantBinding = (tenant: string, principal: string, version: string, type = 'user') =>
+  `insert into tenant_role_bindings (id, tenant_id, principal_type, principal_id, role_version_id, created_at) values (:new, :${tenant}, '${type}', :${principal}, :${version}, now())`
+const projectBinding = (of: string, principal: string, version: string, type = 'user') =>
+  `insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at) values (:new, :${of}, '${type}', :${principal}, :${version}, now())`
+const policyValue = (scope: string, tenant: string, of: string, key = 'test.key', version = 1) =>
+  `insert into policy_values (id, key, scope_type, tenant_id, project_id, value, version, created_at) values (:new, '${key}', '${scope}', ${tenant}, ${of}, '1', ${version}, now())`
+
+const refused: [proves: string, what: string, constraint: string, text: string][] = [
+  ['RP-27', 'two people with one subject of one issuer', 'users_one_per_subject', user(', username, oidc_subject', ", 'x', 'ada'")],
+  ['RP-27', 'a person without a name', 'users_username_check', user(', username, oidc_subject', ", '', 'x'")],
+  ['RP-27', 'a person without a subject', 'users_oidc_subject_check', user(', username, oidc_subject', ", 'x', ''")],
+  ['RP-27', 'an address that is none', 'users_email_check', user(', username, oidc_subject, email', ", 'x', 'x', '@'")],
+  ['RP-27', 'a compatibility role that is none', 'users_role_check', user(', username, oidc_subject, role', ", 'x', 'x', 'root'")],
+  [
+    'RP-27',
+    'a person disabled without a reason',
+    'users_disabled_whole',
+    'update users set disabled_at = now(), disabled_by = :bob where id = :ada',
+  ],
+  ['RP-27', 'an unknown type of organization', 'organizations_type_check', org('club', 'X', 'x')],
+  ['RP-27', 'an organization without a name', 'organizations_name_check', org('personal', '', 'x')],
+  ['RP-27', 'a slug with a capital letter', 'organizations_slug_check', org('personal', 'X', 'Xx')],
+  ['RP-27', 'a slug that begins with a hyphen', 'organizations_slug_check', org('personal', 'X', '-x')],
+  ['RP-27', 'a slug of 64 letters', 'organizations_slug_check', org('personal', 'X', 'x'.repeat(64))],
+  ['RP-27', 'a slug of an active organization once more', 'organization_already_exists', org('personal', 'X', 'aurora')],
+  [
+    'RP-27',
+    'an unknown state of an organization',
+    'organizations_state_check',
+    `update organizations set state = 'deleted' where id = :aurora`,
+  ],
+  ['RP-27', 'an organization half deleted', 'organizations_end_whole', 'update organizations set deleted_at = now() where id = :aurora'],
+  ['RP-27', 'a project without a name', 'projects_name_check', project('aurora', '', 'x')],
+  ['RP-27', 'a project with a bad slug', 'projects_slug_check', project('aurora', 'X', 'x_x')],
+  ['RP-27', 'a project of the same slug in the same organization', 'project_already_exists', project('aurora', 'X', 'training')],
+  ['RP-27', 'an unknown state of a project', 'projects_state_check', `update projects set state = 'deleted' where id = :training`],
+  [
+    'RP-21',
+    'a second active membership of one tenant',
+    'tenant_memberships_one_active',
+    'insert into tenant_memberships (id, tenant_id, user_id, created_at) values (:new, :aurora, :ada, now())',
+  ],
+  [
+    'RP-21',
+    'a tenant membership ended without a reason',
+    'tenant_memberships_end_whole',
+    'update tenant_memberships set deleted_at = now()',
+  ],
+  [
+    'RP-21',
+    'a second active membership of one project',
+    'member_already_exists',
+    'insert into project_memberships (id, project_id, user_id, created_at) values (:new, :training, :ada, now())',
+  ],
+  [
+    'RP-21',
+    'a project membership ended without a reason',
+    'project_memberships_end_whole',
+    'update project_memberships set deleted_at = now()',
+  ],
+
+  ['RP-27', 'a tier that there is not', 'role_definitions_scope_type_check', builtin('region', 'null, null')],
+  ['RP-27', 'a role with a bad name', 'role_definitions_name_check', role('tenant', ':aurora, null', 'Bad Name')],
+  ['RP-27', 'an unknown state of a role', 'role_definitions_state_check', role('tenant', ':aurora, null', 'x', ', state', ", 'gone'")],
+  ['RP-27', 'a custom tenant role without its tenant', 'role_definitions_owner', role('tenant', 'null, null', 'x')],
+  ['RP-27', 'a custom project role without its project', 'role_definitions_owner', role('project', 'null, null', 'x')],
+  ['RP-27', 'a custom role of two owners', 'role_definitions_owner', role('project', ':aurora, :training', 'x')],
+  ['RP-27', 'a custom tenant role owned by a project', 'role_definitions_owner', role('tenant', 'null, :training', 'x')],
+  ['RP-27', 'a custom platform role', 'role_definitions_owner', role('platform', 'null, null', 'x')],
+  ['RP-27', 'a built-in with an owner', 'role_definitions_owner', builtin('tenant', ':aurora, null')],
+  ['RP-27', 'a custom role in a tenant that there is not', 'role_definitions_tenant_id_fkey', role('tenant', ':nowhere, null', 'x')],
+  ['RP-27', 'a custom role in a project that there is not', 'role_definitions_project_id_fkey', role('project', 'null, :nowhere', 'x')],
+  [
+    'RP-27',
+    'a tenant role for service accounts',
+    'role_definitions_service_accounts',
+    role('tenant', ':aurora, null', 'x', ', is_assignable_to_service_accounts', ', true'),
+  ],
+  [
+    'RP-27',
+    'a built-in deleted',
+    'role_definitions_builtin_stays',
+    `update role_definitions set deleted_at = now(), deleted_by_user_id = :ada, delete_reason = 'x' where id = :tenant_owner`,
+  ],
+  ['RP-27', 'a role half deleted', 'role_definitions_end_whole', 'update role_definitions set deleted_at = now() where id = :auditor'],
+  ['RP-27', 'a custom name twice in one scope', 'role_definitions_one_custom', role('tenant', ':aurora, null', 'auditor')],
+  [
+    'RP-27',
+    'a built-in name twice',
+    'role_definitions_one_builtin',
+    builtin('tenant', 'null, null').replace('new-builtin', 'tenant_owner'),
+  ],
+  [
+    'RP-27',
+    'a current version of another definition',
+    'role_definitions_current_version',
+    'update role_definitions set current_version_id = :stranger_1 where id = :auditor',
+  ],
+  [
+    'RP-27',
+    'a current version that there is not',
+    'role_definitions_current_version',
+    'update role_definitions set current_version_id = :nowhere where id = :auditor',
+  ],
+  [
+    'RP-27',
+    'a current version taken away',
+    'role_definitions_current_version',
+    'delete from role_permissions where role_version_id = :robot_1; delete from role_definition_versions where id = :robot_1',
+  ],
+  [
+    'RP-27',
+    'a version of no definition',
+    'role_definition_versions_role_definition_id_fkey',
+    'insert into role_definition_versions (id, role_definition_id, version, created_at) values (:new, :nowhere, 1, now())',
+  ],
+  [
+    'RP-27',
+    'a version number twice',
+    'role_definition_versions_once',
+    'insert into role_definition_versions (id, role_definition_id, version, created_at) values (:new, :auditor, 1, now())',
+  ],
+  [
+    'RP-27',
+    'a version number below one',
+    'role_definition_versions_version_check',
+    'insert into role_definition_versions (id, role_definition_id, version, created_at) values (:new, :auditor, 0, now())',
+  ],
+  [
+    'RP-27',
+    'a permission that denies',
+    'role_permissions_effect_check',
+    `insert into role_permissions (role_version_id, permission_key, effect) values (:auditor_1, 'tenant.read', 'deny')`,
+  ],
+  [
+    'RP-27',
+    'a permission key with a wildcard',
+    'role_permissions_permission_key_check',
+    `insert into role_permissions (role_version_id, permission_key) values (:auditor_1, 'tenant.*')`,
+  ],
+  [
+    'RP-27',
+    'a permission of no version',
+    'role_permissions_role_version_id_fkey',
+    `insert into role_permissions (role_version_id, permission_key) values (:nowhere, 'tenant.read')`,
+  ],
+  [
+    'RP-27',
+    'a permission twice in one version',
+    'role_permissions_pkey',
+    `insert into role_permissions (role_version_id, permission_key) values (:auditor_1, 'tenant.audit.read')`,
+  ],
+
+  ['RP-27', 'an active platform binding twice', 'platform_role_bindings_one_active', platformBinding('ada', 'superadmin')],
+  ['RP-27', 'a platform binding of nobody', 'platform_role_bindings_principal_id_fkey', platformBinding('nowhere', 'superadmin')],
+  ['RP-27', 'a platform binding to no role', 'role_not_assignable', platformBinding('bob', 'nowhere')],
+  ['RP-27', 'a platform binding to a tenant role', 'role_not_assignable', platformBinding('bob', 'tenant_owner')],
+  ['RP-27', 'a platform binding to a custom role', 'role_not_assignable', platformBinding('bob', 'auditor')],
+  ['RP-27', 'a platform binding of a service account', 'role_not_assignable', platformBinding('ada', 'superadmin', 'service_account')],
+  ['RP-27', 'a platform binding of a group', 'platform_role_bindings_principal_type_check', platformBinding('ada', 'superadmin', 'group')],
+  [
+    'RP-27',
+    'a platform binding ended without a reason',
+    'platform_role_bindings_end_whole',
+    'update platform_role_bindings set deleted_at = now()',
+  ],
+  ['RP-27', 'an active tenant binding twice', 'tenant_role_bindings_one_active', tenantBinding('aurora', 'ada', 'auditor_1')],
+  ['RP-27', 'a tenant binding of nobody', 'tenant_role_bindings_principal_id_fkey', tenantBinding('aurora', 'nowhere', 'auditor_1')],
+  ['RP-27', 'a tenant binding in no tenant', 'tenant_role_bindings_tenant_id_fkey', tenantBinding('nowhere', 'bob', 'v_tenant_owner')],
+  ['RP-27', 'a tenant binding to no version', 'role_not_assignable', tenantBinding('aurora', 'bob', 'nowhere')],
+  ['RP-27', 'a tenant binding to a project role', 'role_not_assignable', tenantBinding('aurora', 'bob', 'v_project_owner')],
+  ['RP-27', 'a tenant binding to a platform role', 'role_not_assignable', tenantBinding('aurora', 'bob', 'v_superadmin')],
+  ['RP-27', "a tenant binding to another tenant's custom role", 'role_not_assignable', tenantBinding('aurora', 'bob', 'stranger_1')],
+  [
+    'RP-27',
+    'a tenant binding of a service account',
+    'role_not_assignable',
+    tenantBinding('aurora', 'sa', 'v_tenant_owner', 'service_account'),
+  ],
+  [
+    'RP-27',
+    'a tenant binding of a group',
+    'tenant_role_bindings_principal_type_check',
+    tenantBinding('aurora', 'ada', 'auditor_1', 'group'),
+  ],
+  [
+    'RP-27',
+    'a tenant binding ended without a reason',
+    'tenant_role_bindings_end_whole',
+    'update tenant_role_bindings set deleted_at = now()',
+  ],
+  [
+    'RP-27',
+    "a tenant binding moved to another tenant's role",
+    'role_not_assignable',
+    'update tenant_role_bindings set role_version_id = :stranger_1',
+  ],
+  [
+    'RP-27',
+    'a binding moved to another tenant with its role',
+    'role_not_assignable',
+    'update tenant_role_bindings set tenant_id = :borealis',
+  ],
+  ['RP-27', 'an active project binding twice', 'project_role_bindings_one_active', projectBinding('training', 'ada', 'builder_1')],
+  [
+    'RP-27',
+    'a project binding in no project',
+    'project_role_bindings_project_id_fkey',
+    projectBinding('nowhere', 'bob', 'v_project_owner'),
+  ],
+  ['RP-27', 'a project binding to no version', 'role_not_assignable', projectBinding('training', 'bob', 'nowhere')],
+  ['RP-27', 'a project binding to a tenant role', 'role_not_assignable', projectBinding('training', 'bob', 'v_tenant_owner')],
+  ['RP-27', "a project binding to another project's role", 'role_not_assignable', projectBinding('inference', 'bob', 'builder_1')],
+  ['RP-27', "a project binding to its tenant's custom role", 'role_not_assignable', projectBinding('training', 'bob', 'auditor_1')],
+  [
+    'RP-27',
+    'a service account as project_owner',
+    'role_not_assignable',
+    projectBinding('training', 'sa', 'v_project_owner', 'service_account'),
+  ],
+  [
+    'RP-27',
+    'a service account with a custom role not meant for it',
+    'role_not_assignable',
+    projectBinding('training', 'sa', 'builder_1', 'service_account'),
+  ],
+  [
+    'RP-27',
+    'a project binding of a group',
+    'project_role_bindings_principal_type_check',
+    projectBinding('training', 'ada', 'builder_1', 'group'),
+  ],
+  [
+    'RP-27',
+    'a project binding ended without a reason',
+    'project_role_bindings_end_whole',
+    'update project_role_bindings set deleted_at = now()',
+  ],
+
+  [
+    '',
+    'a policy of an unknown type',
+    'policy_definitions_type_check',
+    `update policy_definitions set type = 'text' where key = 'test.key'`,
+  ],
+  [
+    '',
+    'a policy with a bad key',
+    'policy_definitions_key_check',
+    `insert into policy_definitions values ('Key', 'integer', 'x', null, '{}', '{}', 'global')`,
+  ],
+  [
+    '',
+    'a policy of an unknown scope',
+    'policy_definitions_scopes_check',
+    `update policy_definitions set scopes = '{region}' where key = 'test.key'`,
+  ],
+  [
+    '',
+    'a policy of an unknown direction',
+    'policy_definitions_direction_check',
+    `update policy_definitions set direction = 'up' where key = 'test.key'`,
+  ],
+  ['', 'two current values of one key at one scope', 'policy_values_one_current', policyValue('global', 'null', 'null')],
+  ['', 'a global value with a tenant', 'policy_values_scope', policyValue('global', ':aurora', 'null')],
+  ['', "a tenant's value without its tenant", 'policy_values_scope', policyValue('tenant', 'null', 'null')],
+  ['', "a project's value with a tenant", 'policy_values_scope', policyValue('project', ':aurora', ':training')],
+  ['', 'a value at an unknown scope', 'policy_values_scope_type_check', policyValue('region', 'null', ':training')],
+  ['', 'a value of an undefined key', 'policy_values_key_fkey', policyValue('global', 'null', 'null', 'no.such')],
+  ['', 'a version of a value below one', 'policy_values_version_check', policyValue('tenant', ':aurora', 'null', 'test.key', 0)],
+]
+
+describe('the tables refuse', () => {
+  test.each(refused)('%s %s', async (_proves, _what, constraint, text) => {
+    expect(await violatedBy(text)).toBe(constraint)
+  })
+})
+
+const allowed: [what: string, text: string][] = [
+  [
+    'a slug again when its organization is deleted',
+    `update organizations set deleted_at = now(), deleted_by = :ada, delete_reason = 'x' where id = :aurora; ${org('personal', 'X', 'aurora')}`,
+  ],
+  ['the same project slug in another organization', project('borealis', 'X', 'training')],
+  [
+    'a membership again after it ended',
+    `update tenant_memberships set deleted_at = now(), delete_reason = 'x'; insert into tenant_memberships (id, tenant_id, user_id, created_at) values (:new, :aurora, :ada, now())`,
+  ],
+  [
+    'a binding again after it ended',
+    `update tenant_role_bindings set deleted_at = now(), delete_reason = 'x'; ${tenantBinding('aurora', 'ada', 'auditor_1')}`,
+  ],
+  [
+    'the same built-in role in two tenants',
+    `${tenantBinding('aurora', 'bob', 'v_tenant_owner')}; ${tenantBinding('borealis', 'bob', 'v_tenant_owner')}`,
+  ],
+  ['a service account with a built-in meant for it', projectBinding('training', 'sa', 'v_project_viewer', 'service_account')],
+  ['a service account with a custom role meant for it', projectBinding('training', 'sa', 'robot_1', 'service_account')],
+  ['the same custom name in another scope', role('tenant', ':borealis, null', 'auditor')],
+  [
+    'a custom name again when its role is deleted',
+    `update role_definitions set deleted_at = now(), deleted_by_user_id = :ada, delete_reason = 'x' where id = :auditor; ${role('tenant', ':aurora, null', 'auditor')}`,
+  ],
+  ['a value of one key at each scope', `${policyValue('tenant', ':aurora', 'null')}; ${policyValue('project', 'null', ':training')}`],
+]
+
+describe('the tables allow', () => {
+  test.each(allowed)('RP-27 %s', async (_what, text) => {
+    expect(await violatedBy(text)).toBe('nothing')
+  })
+})
+
+const tables = [
+  ...['users', 'organizations', 'projects', 'tenant_memberships', 'project_memberships'],
+  ...['role_definitions', 'role_definition_versions', 'role_permissions', 'platform_role_bindings', 'tenant_role_bindings'],
+  ...['project_role_bindings', 'policy_definitions', 'policy_values'],
+]
+const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
+  asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])
+
+// Each is wider than the primary key, so nothing can violate it alone; foreign keys point at it.
+const onlyPointedAt = ['projects_of_org', 'role_definition_versions_of_definition']
+
+test('RP-27 every check and every unique index of these tables is among the refusals above', async () => {
+  const rows = await ask<{ name: string }>(
+    `select conname as name from pg_constraint where conrelid = any($1::regclass[]) and contype = 'c'
+      union select indexrelid::regclass::text from pg_index where indrelid = any($1::regclass[]) and indisunique and not indisprimary`,
+    [tables],
+  )
+  const tried = new Set(refused.map(([, , constraint]) => constraint))
+  expect(rows.length).toBeGreaterThan(40)
+  expect(rows.map(({ name }) => name).filter((name) => !tried.has(name) && !onlyPointedAt.includes(name))).toEqual([])
+})
+
+test('RP-27 every foreign key of these tables refuses what is not there', async () => {
+  const rows = await ask<{ relation: string; name: string; column: string }>(
+    `select conrelid::regclass::text as relation, conname as name, attname as column
+       from pg_constraint join pg_attribute on attrelid = conrelid and attnum = conkey[1]
+      where conrelid = any($1::regclass[]) and contype = 'f' and cardinality(conkey) = 1 order by 1, 2`,
+    [tables],
+  )
+  expect(rows.length).toBeGreaterThan(25)
+  // A row that ends, ends wholly; these columns go with the one who ended it.
+  const companions: Record<string, string> = {
+    deleted_by: `, deleted_at = now(), delete_reason = 'x'`,
+    deleted_by_user_id: `, deleted_at = now(), delete_reason = 'x'`,
+    disabled_by: `, disabled_at = now(), disable_reason = 'x'`,
+  }
+  // What else the row must be so that nothing but the foreign key is in the way.
+  const where: Record<string, string> = {
+    'role_definitions tenant_id': 'id = :auditor',
+    'role_definitions project_id': 'id = :builder',
+    role_definitions: 'id = :auditor',
+    tenant_role_bindings: 'role_version_id = :v_tenant_owner',
+    project_role_bindings: 'role_version_id = :v_project_owner',
+    role_definition_versions: 'id = :auditor_2',
+    role_permissions: 'role_version_id = :auditor_1',
+    policy_values: `key = 'test.key' and scope_type = 'global'`,
+    'policy_values tenant_id': `key = 'test.key' and scope_type = 'tenant'`,
+    'policy_values project_id': `key = 'test.key' and scope_type = 'project'`,
+  }
+  const before = `insert into role_definition_versions (id, role_definition_id, version, created_at) values (:auditor_2, :auditor, 2, now());
+    ${tenantBinding('aurora', 'bob', 'v_tenant_owner')}; ${projectBinding('training', 'bob', 'v_project_owner')};
+    ${policyValue('tenant', ':aurora', 'null')}; ${policyValue('project', 'null', ':training')};`
+  const wrong: string[] = []
+  for (const { relation, name, column } of rows) {
+    const which = where[`${relation} ${column}`] ?? where[relation] ?? 'true'
+    const value = column === 'key' ? `'no.such'` : ':nowhere'
+    const got = await violatedBy(`${before} update ${relation} set ${column} = ${value}${companions[column] ?? ''} where ${which}`)
+    // The rule that a role must fit looks first, and finds no role.
+    const expected = /_role_bindings$/.test(relation) && column.startsWith('role_') ? 'role_not_assignable' : name
+    if (got !== expected) wrong.push(`${relation}.${column}: ${got} instead of ${expected}`)
+  }
+  expect(wrong).toEqual([])
+})
