@@ -83,6 +83,9 @@ const createInstance = (parts: ServerParts): FastifyInstance =>
     },
   } as FastifyServerOptions) as FastifyInstance
 
+/** Under which name a caller's requests are counted; no type of actor has a space in it. */
+export const rateKey = (actor: Actor | null, ip: string): string => (actor ? `${actor.type} ${actor.id}` : `address ${ip}`)
+
 const limitedPerMinute = (app: FastifyInstance, parts: ServerParts) => {
   const timeWindow = 60_000
   const policyFor = (actor: Actor | null) => {
@@ -92,7 +95,7 @@ const limitedPerMinute = (app: FastifyInstance, parts: ServerParts) => {
   return app.createRateLimit({
     timeWindow,
     max: (request) => readPolicy(parts.database.reader, policyFor(request.actor)),
-    keyGenerator: (request) => (request.actor ? `${request.actor.type} ${request.actor.id}` : `address ${request.ip}`),
+    keyGenerator: (request) => rateKey(request.actor, request.ip),
   })
 }
 

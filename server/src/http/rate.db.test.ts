@@ -1,0 +1,122 @@
+import { actorTypes } from '@gatehouse/contract/operation'
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type LiveServer, liveServer } from '../../../test/live-server.ts'
+import type { Actor } from '../work/work.ts'
+import { rateKey } from './server.ts'
+
+let live: LiveServer
+/** Counts are kept by the process, so each test asks a process of its own. */
+let url = ''
+beforeAll(async () => {
+  live = await liveServer()
+})
+afterAll(() => live.stop())
+
+const people = 'rate_limit.api_requests_per_minute'
+const strangers = 'rate_limit.anonymous_requests_per_minute'
+beforeEach(async () => {
+  await live.setPolicy(people, 600)
+  await live.setPolicy(strangers, 1200)
+  url = (await live.replica()).url
+})
+
+const me = (person: string | null, headers: Record<string, string> = {}) => live.call(person, 'GET', '/api/v1/me', { headers }, url)
+const statuses = async (times: number, person: string | null, headers?: Record<string, string>) => {
+  const seen = []
+  for (let time = 0; time < times; time += 1) seen.push((await me(person, headers)).status)
+  return seen
+}
+
+describe('rate limits', () => {
+  test('HO-04 come from policy: the limit is reached exactly, and Retry-After says when to come again', async () => {
+    await live.setPolicy(people, 5)
+    expect(await statuses(7, 'anna')).toEqual([200, 200, 200, 200, 200, 429, 429])
+    const refused = await me('anna', { 'x-request-id': 'too-often' })
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limit_exceeded', correlation_id: 'too-often' } })
+    const seconds = Number(refused.headers.get('retry-after'))
+    expect(Number.isInteger(seconds) && seconds >= 1 && seconds <= 60).toBe(true)
+    expect(refused.headers.get('cache-control')).toBe('no-store')
+  })
+
+  test('HO-04 a changed value counts from the next request on, up and down', async () => {
+    await live.setPolicy(people, 3)
+    expect(await statuses(4, 'anna')).toEqual([200, 200, 200, 429])
+    await live.setPolicy(people, 1000)
+    expect((await me('anna')).status).toBe(200)
+    await live.setPolicy(people, 2)
+    expect((await me('anna')).status).toBe(429)
+  })
+
+  test('HO-04 one person does not use up what another has, nor what strangers have', async () => {
+    await live.setPolicy(people, 2)
+    await live.setPolicy(strangers, 2)
+    expect(await statuses(3, 'anna')).toEqual([200, 200, 429])
+    expect(await statuses(3, 'alice')).toEqual([200, 200, 429])
+    expect(await statuses(3, null)).toEqual([401, 401, 429])
+    expect((await me('adam')).status).toBe(200)
+  })
+
+  test('HO-04 strangers are limited by address, whatever token they invent and whatever address they claim', async () => {
+    await live.setPolicy(strangers, 3)
+    const invented = (n: number) => ({
+      authorization: `Bearer invented-${n}`,
+      'x-forwarded-for': `10.0.0.${n}`,
+      forwarded: `for=10.0.0.${n}`,
+    })
+    const seen = []
+    for (let n = 0; n < 5; n += 1) seen.push((await me(null, invented(n))).status)
+    expect(seen).toEqual([401, 401, 401, 429, 429])
+    expect((await me('anna')).status).toBe(200)
+  })
+
+  test('HO-04 the limit is refused before the body is read and leaves no record', async () => {
+    await live.setPolicy(people, 1)
+    expect((await me('anna')).status).toBe(200)
+    const sending = { raw: '{"a":1,"a":2}', headers: { 'x-request-id': 'unread' } }
+    expect((await live.call('anna', 'POST', '/api/v1/orgs', sending, url)).status).toBe(429)
+    expect(await live.auditOf('unread')).toEqual([])
+  })
+
+  test.for([
+    ['a text', '"many"'],
+    ['a fraction', '1.5'],
+    ['zero', '0'],
+    ['beyond its bounds', '10000001'],
+    ['null', 'null'],
+    ['a list', '[600]'],
+    ['a number as text', '"600"'],
+  ])('HO-04 a value that is %s refuses with policy_unavailable and is not replaced by a guess', async ([, text]) => {
+    await live.setPolicy(people, JSON.parse(text!))
+    const refused = await me('anna')
+    expect(refused).toMatchObject({ status: 503, body: { code: 'policy_unavailable' } })
+    expect(refused.headers.get('retry-after')).toBe('1')
+    expect(refused.text).not.toContain('rate_limit')
+    expect((await me(null)).status).toBe(401)
+  })
+
+  test('HO-04 a missing value refuses with policy_unavailable, and its return is noticed at once', async () => {
+    await live.sql('update policy_values set replaced_at = now() where key = $1', [people])
+    expect(await me('anna')).toMatchObject({ status: 503, body: { code: 'policy_unavailable' } })
+    await live.sql('update policy_values set replaced_at = null where key = $1', [people])
+    expect((await me('anna')).status).toBe(200)
+    await live.sql('update policy_values set replaced_at = now() where key = $1', [strangers])
+    expect(await me(null)).toMatchObject({ status: 503, body: { code: 'policy_unavailable' } })
+    expect((await me('anna')).status).toBe(200)
+    await live.sql('update policy_values set replaced_at = null where key = $1', [strangers])
+  })
+})
+
+test('HO-04 two callers are never counted under one key (C4)', () => {
+  const ids = fc.oneof(fc.uuid(), fc.ipV4(), fc.ipV6(), fc.constantFrom('', ' ', 'user', 'address ::1'))
+  const caller = fc.oneof(
+    fc.record({ type: fc.constantFrom(...actorTypes), id: ids }).map((actor) => ({ actor, ip: '::1' })),
+    fc.oneof(fc.ipV4(), fc.ipV6()).map((ip) => ({ actor: null, ip })),
+  )
+  const isSame = (a: { actor: Actor | null; ip: string }, b: typeof a) =>
+    a.actor === null || b.actor === null ? a.actor === b.actor && a.ip === b.ip : a.actor.type === b.actor.type && a.actor.id === b.actor.id
+  fc.assert(
+    fc.property(caller, caller, (a, b) => (rateKey(a.actor, a.ip) === rateKey(b.actor, b.ip)) === isSame(a, b)),
+    { numRuns: 50_000 },
+  )
+})

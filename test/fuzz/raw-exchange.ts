@@ -1,0 +1,43 @@
+import { connect } from 'node:net'
+
+export interface Exchanged {
+  /** Everything that came back. */
+  text: string
+  /** The status of each response in it. */
+  statuses: number[]
+  is_closed: boolean
+  seconds: number
+}
+
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** Sends bytes as they are, piece by piece, and listens until the other side closes or the time is over. */
+export const rawExchange = (
+  url: string,
+  pieces: readonly (string | Uint8Array)[],
+  { wait_ms = 1000, between_ms = 0 }: { wait_ms?: number; between_ms?: number } = {},
+): Promise<Exchanged> =>
+  new Promise((resolve) => {
+    const started = performance.now()
+    const chunks: Buffer[] = []
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    const finish = (is_closed: boolean) => {
+      clearTimeout(timer)
+      socket.destroy()
+      const text = Buffer.concat(chunks).toString('latin1')
+      const statuses = [...text.matchAll(/HTTP\/1\.[01] (\d{3}) /g)].map(([, status]) => Number(status))
+      resolve({ text, statuses, is_closed, seconds: (performance.now() - started) / 1000 })
+    }
+    const timer = setTimeout(() => finish(false), wait_ms)
+    socket.on('data', (chunk) => chunks.push(chunk))
+    socket.on('close', () => finish(true))
+    // A server that has heard enough may reset the connection; what came before still counts.
+    socket.on('error', () => {})
+    void (async () => {
+      for (const piece of pieces) {
+        if (!socket.writable) return
+        socket.write(piece)
+        if (between_ms > 0) await pause(between_ms)
+      }
+    })()
+  })
