@@ -48,3 +48,7 @@ export const rowsAfter = (chain_id: string, seq: number, limit: number) => sql(
 
 export const allHeads = () => sql(Head)`
   select chain_id, seq, hash from audit_heads order by chain_id`
+
+export const hashesAt = (chain_ids: readonly string[], seqs: readonly number[]) => sql(Exactly({ chain_id: Type.String(), hash: Bytes }))`
+  select a.chain_id, a.hash
+    from unnest(${chain_ids}::uuid[], ${seqs}::bigint[]) as r (chain_id, seq) join audit_logs a using (chain_id, seq)`
