@@ -7,7 +7,7 @@ import { parseKeyRing } from './custody/key-ring.ts'
 import { openDatabase } from './db/database.ts'
 import { auditKey } from './installation/own-secrets.ts'
 import { fixedId, newId } from './kernel/ids.ts'
-import { insertUser, userBySubject } from './principals/user-queries.ts'
+import { insertUser, moveSeededUsers, userBySubject } from './principals/user-queries.ts'
 import { insertPlatformBinding, insertProjectBinding, insertTenantBinding } from './roles/binding-queries.ts'
 import { foundOrganization } from './tenancy/found-organization.ts'
 import { foundProject } from './tenancy/found-project.ts'
@@ -62,7 +62,20 @@ const seedTenant = async (work: Work, { slug, name, project }: (typeof people.te
   }
 }
 
-/** The people of the development world: one for each built-in role, in two tenants. Done once; a second call changes nothing. */
+const seedEverybody = async (work: Work, everybody: readonly Person[], issuer: string) => {
+  for (const person of everybody) await seedPerson(work, person, issuer)
+  for (const tenant of people.tenants)
+    await seedTenant(
+      work,
+      tenant,
+      everybody.filter((person) => person.tenant === tenant.slug),
+    )
+}
+
+/**
+ * The people of the development world: one for each built-in role, in two tenants. Done once; a second call changes nothing but
+ * the issuer, where that has moved.
+ */
 export const seedDevelopment = async ({
   databaseUrl,
   issuer,
@@ -80,15 +93,10 @@ export const seedDevelopment = async ({
       if (await tx.maybe(userBySubject(issuer, everybody[0]!.username))) return
       const actor = { type: 'system', id: 'development_seed' } as const
       const work: Work = { actor, correlation_id: newId('correlation'), now: tx.now, tx, trail: newTrail() }
-      for (const person of everybody) await seedPerson(work, person, issuer)
-      for (const tenant of people.tenants)
-        await seedTenant(
-          work,
-          tenant,
-          everybody.filter((person) => person.tenant === tenant.slug),
-        )
+      const moved = await tx.many(moveSeededUsers(systemProof('development_seed', 'platform.admin', {}), issuer))
+      if (moved.length === 0) await seedEverybody(work, everybody, issuer)
       record(work, {
-        action: 'development.seed',
+        action: moved.length === 0 ? 'development.seed' : 'development.move',
         resource_type: 'platform',
         resource_id: 'platform',
         metadata: { people: everybody.length },

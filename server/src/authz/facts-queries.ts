@@ -31,7 +31,7 @@ export const userFacts = (user_id: string, tenant_id: string | null, project_id:
        where b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null), '[]') as platform_roles,
     (select o.state from organizations o where o.id = ${tenant_id}::uuid and o.deleted_at is null) as tenant_state,
     exists (
-      select from tenant_memberships m
+      select from tenant_memberships m join organizations o on o.id = m.tenant_id and o.deleted_at is null
        where m.tenant_id = ${tenant_id}::uuid and m.user_id = u.id and m.deleted_at is null) as is_tenant_member,
     coalesce((
       select jsonb_agg(jsonb_build_object('name', d.name, 'is_builtin', d.is_builtin, 'state', d.state, 'permissions', array(

@@ -38,6 +38,8 @@ export const migrate = async ({
   also?: (run: (text: string, values?: unknown[]) => Promise<unknown>) => Promise<void>
 }): Promise<string[]> => {
   const client = new pg.Client({ connectionString: ownerUrl, application_name: 'gatehouse-migrate', connectionTimeoutMillis: 5000 })
+  // A line that breaks is told by the statement under way; without a listener it would end the process as well.
+  client.on('error', () => {})
   await client.connect()
   try {
     const { rows: version } = await client.query("select current_setting('server_version_num')::int as number")
@@ -64,7 +66,7 @@ export const migrate = async ({
       fresh.push(name)
     }
     await also?.((text, values) => client.query(text, values))
-    await client.query((await readFile(`${folder}grants.sql`, 'utf8')).replaceAll(':app', quoted(appRole)))
+    await client.query((await readFile(`${folder}grants.sql`, 'utf8')).replaceAll(':app', () => quoted(appRole)))
     await client.query('commit')
     return fresh
   } finally {

@@ -43,6 +43,10 @@ export const setDisabled = (user: Authorized<'platform.admin', User>, by: string
 export const setEnabled = (user: Authorized<'platform.admin', User>) => sql(User)`
   update users set disabled_at = null, disabled_by = null, disable_reason = null where id = ${user.id} returning ${columns(User)}`
 
+/** The development provider may answer at another address than last time; its people stay the same people. */
+export const moveSeededUsers = (_proof: Authorized<'platform.admin', object>, issuer: string) => sql(Found)`
+  update users set oidc_issuer = ${issuer} where is_seeded returning id`
+
 export const anySeededUser = () => sql(Found)`
   select id from users where is_seeded limit 1`
 
