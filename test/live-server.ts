@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import pg from 'pg'
 import people from '../db/seed/people.json' with { type: 'json' }
 import { appendWith } from '../server/src/audit/append.ts'
 import { parseKeyRing } from '../server/src/custody/key-ring.ts'
@@ -14,7 +15,6 @@ import { localIssuer, signText } from '../server/src/principals/oidc/testing/loc
 import { seedDevelopment } from '../server/src/seed-development.ts'
 import { answers, tenancySubscribers } from '../server/src/wiring.ts'
 import { cloneDatabase } from './postgres.ts'
-import { asSuperuser } from './superuser.ts'
 
 export interface Answered {
   status: number
@@ -110,13 +110,11 @@ export const liveServer = async (broken: Broken = {}) => {
   }
 
   /** Past every fence, to look or to break something. */
-  const sql = async <Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> => {
-    let rows: Row[] = []
-    await asSuperuser(clone.ownerUrl, async (client) => {
-      rows = (await client.query(text, values)).rows as Row[]
-    })
-    return rows
-  }
+  const owner = new pg.Client({ connectionString: clone.ownerUrl, application_name: 'gatehouse-test' })
+  await owner.connect()
+  closing.unshift(() => owner.end())
+  const sql = async <Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
+    (await owner.query(text, values)).rows as Row[]
 
   return {
     url: first.url,
