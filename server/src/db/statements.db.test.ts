@@ -1,0 +1,71 @@
+import { globSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { asSuperuser } from '../../../test/superuser.ts'
+import type { Statement } from './statement.ts'
+
+const source = join(import.meta.dirname, '..')
+const files = globSync('**/*-queries.ts', { cwd: source }).sort()
+
+/** Stands for any argument: every member of it is itself, a list of it is empty. Only the text of the statement matters here. */
+const anything: unknown = new Proxy(() => {}, {
+  get: (_, member) => {
+    if (member === Symbol.toPrimitive) return () => 'anything'
+    if (member === Symbol.iterator) return () => [].values()
+    return member === 'map' ? () => [] : anything
+  },
+  apply: () => anything,
+})
+
+/** Statements whose text holds names that the caller knows. */
+const named: Record<string, unknown[]> = {
+  sealedWithOtherKeys: ['installation_secrets', 'name', 'envelope'],
+  replaceEnvelope: ['installation_secrets', 'name', 'envelope'],
+}
+
+const isStatement = (value: unknown): value is Statement<unknown> =>
+  typeof value === 'object' && value !== null && ['name', 'text', 'values', 'parse'].every((member) => member in value)
+
+const statementsOf = async (file: string): Promise<[string, Statement<unknown>][]> => {
+  const exported: Record<string, unknown> = await import(join(source, file))
+  return Object.entries(exported).flatMap(([name, make]) => {
+    if (typeof make !== 'function') return []
+    const given = [...(named[name] ?? []), ...Array.from({ length: 12 }, () => anything)]
+    const made: unknown = make(...given)
+    if (!isStatement(made)) throw new Error(`${file} exports ${name}, which makes no statement`)
+    return [[name, made] as [string, Statement<unknown>]]
+  })
+}
+
+let clone: ClonedDatabase
+beforeAll(async () => {
+  clone = await cloneDatabase()
+})
+afterAll(() => clone.drop())
+
+/** As the application's role: planning it with no values also asks whether that role may run it. */
+const plan = ({ text, values }: Statement<unknown>): Promise<void> =>
+  asSuperuser(clone.appUrl, async (client) => {
+    await client.query(`prepare tried as ${text}`)
+    const given = values.map(() => 'null').join(', ')
+    await client.query(`explain execute tried${given && `(${given})`}`)
+  })
+
+test('the statements of every room are looked at', () => {
+  expect(files.map((file) => basename(file))).toEqual(expect.arrayContaining(['facts-queries.ts', 'binding-queries.ts', 'user-queries.ts']))
+  expect(files.length).toBeGreaterThan(8)
+})
+
+describe.each(files)('%s', async (file) => {
+  const statements = await statementsOf(file)
+  test.each(statements)('PostgreSQL prepares %s, and the application may run it', async (_name, statement) => {
+    await expect(plan(statement)).resolves.toBeUndefined()
+  })
+})
+
+test('a statement that PostgreSQL does not understand, or that the application may not run, would be noticed', async () => {
+  const statement = (text: string): Statement<unknown> => ({ name: 'x', text, values: [], parse: (row) => row })
+  await expect(plan(statement('select no_such_column from users'))).rejects.toThrow('does not exist')
+  await expect(plan(statement('delete from users'))).rejects.toThrow('permission denied')
+})
