@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import people from '../db/seed/people.json' with { type: 'json' }
 import { appendWith } from '../server/src/audit/append.ts'
+import { verifyChains } from '../server/src/audit/verify-chains.ts'
 import { parseKeyRing } from '../server/src/custody/key-ring.ts'
 import { type Database, openDatabase } from '../server/src/db/database.ts'
 import { sealedCursors } from '../server/src/http/cursor.ts'
@@ -13,7 +14,7 @@ import { identifyPerson } from '../server/src/principals/identify-person.ts'
 import { humanTokens } from '../server/src/principals/oidc/human-tokens.ts'
 import { localIssuer, signText } from '../server/src/principals/oidc/testing/local-issuer.ts'
 import { seedDevelopment } from '../server/src/seed-development.ts'
-import { answers, tenancySubscribers } from '../server/src/wiring.ts'
+import { answersWith, tenancySubscribers } from '../server/src/wiring.ts'
 import { cloneDatabase } from './postgres.ts'
 
 export interface Answered {
@@ -58,9 +59,10 @@ export const liveServer = async (broken: Broken = {}) => {
   const replica = async (changed: Broken = {}) => {
     const database: Database = openDatabase({ url: clone.appUrl, max_connections: 8 })
     const tokens = humanTokens([issuer.settings])
-    const append = appendWith({ region: 'test', key: await auditKey(database, parseKeyRing(testKeys)) })
+    const key = await auditKey(database, parseKeyRing(testKeys))
+    const append = appendWith({ region: 'test', key })
     const parts: ServerParts = {
-      answers,
+      answers: answersWith({ verify: async (reader) => ({ ...(await verifyChains(reader, key)), checkpoints: 0 }) }),
       database,
       append,
       cursors: sealedCursors(new Secret('test-'.padEnd(48, 'k'))),

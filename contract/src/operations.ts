@@ -1,3 +1,4 @@
+import * as auditLogs from './audit-logs.ts'
 import * as members from './members.ts'
 import type { Operation } from './operation.ts'
 import * as organizations from './organizations.ts'
@@ -8,6 +9,6 @@ const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'actors' in value && 'path' in value
 
 /** Every operation there is, in the order of their ids. */
-export const operations: readonly Operation[] = [users, organizations, projects, members]
+export const operations: readonly Operation[] = [auditLogs, users, organizations, projects, members]
   .flatMap((file) => Object.values(file).filter(isOperation))
   .sort((a, b) => (a.id < b.id ? -1 : 1))

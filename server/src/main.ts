@@ -1,4 +1,5 @@
 import { appendWith } from './audit/append.ts'
+import { verifyChains } from './audit/verify-chains.ts'
 import { ConfigRefused, parseConfig } from './config.ts'
 import { parseKeyRing } from './custody/key-ring.ts'
 import { openDatabase } from './db/database.ts'
@@ -10,7 +11,7 @@ import { Problem } from './kernel/problem.ts'
 import { identifyPerson } from './principals/identify-person.ts'
 import { humanTokens } from './principals/oidc/human-tokens.ts'
 import { requireFitDatabase } from './start-checks.ts'
-import { answers, tenancySubscribers } from './wiring.ts'
+import { answersWith, tenancySubscribers } from './wiring.ts'
 
 const start = async () => {
   const config = parseConfig(process.env)
@@ -18,10 +19,11 @@ const start = async () => {
   const database = openDatabase({ url: config.database_url.reveal(), onError: (error) => console.error(`database: ${error.message}`) })
   await requireFitDatabase(config, database)
   const ring = parseKeyRing(`first:${config.cursor_key.reveal()}`)
-  const append = appendWith({ region, key: await auditKey(database, ring) })
+  const key = await auditKey(database, ring)
+  const append = appendWith({ region, key })
   const tokens = humanTokens(issuers)
   const app = await createServer({
-    answers,
+    answers: answersWith({ verify: async (reader) => ({ ...(await verifyChains(reader, key)), checkpoints: 0 }) }),
     database,
     append,
     cursors: sealedCursors(config.cursor_key),

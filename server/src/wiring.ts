@@ -1,3 +1,5 @@
+import { auditTrailRoutes } from './audit-trail/audit-trail-routes.ts'
+import type { VerifyRecord } from './audit-trail/verify-audit-logs.ts'
 import type { UserDisabling } from './principals/disable-user.ts'
 import { principalRoutes } from './principals/principal-routes.ts'
 import { endBindings } from './roles/end-bindings.ts'
@@ -15,5 +17,15 @@ export const tenancySubscribers: TenancySubscribers = {
 }
 const onUserDisabling: UserDisabling = [requireAnotherSuperadmin]
 
+/** What some verbs need that lives as long as the process. */
+export interface Parts {
+  readonly verify: VerifyRecord
+}
+
 /** Every operation with the verb that answers it. */
-export const answers = [...principalRoutes(onUserDisabling), ...tenancyRoutes(tenancySubscribers), ...roleRoutes]
+export const answersWith = ({ verify }: Parts) => [
+  ...principalRoutes(onUserDisabling),
+  ...tenancyRoutes(tenancySubscribers),
+  ...roleRoutes,
+  ...auditTrailRoutes(verify),
+]

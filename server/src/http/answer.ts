@@ -14,6 +14,16 @@ export interface Listed<Item> {
   readonly after: string | null
 }
 
+/** A list told as JSON Lines: the same rows, one a line, for those who take them away. */
+export class Lines<Item> implements Listed<Item> {
+  readonly items: readonly Item[]
+  readonly after: string | null
+  constructor(items: readonly Item[], after: string | null) {
+    this.items = items
+    this.after = after
+  }
+}
+
 type Answered<R> = R extends { items: (infer Item)[]; next_cursor: string | null } ? Listed<Item> : R
 
 export type Verb<P, Q, B, R> = (work: Work, input: { params: P; query: Q; body: B; slice: Slice }) => Promise<Answered<R>>

@@ -6,7 +6,7 @@ import { isAction } from '../authz/actions.ts'
 import type { Database } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type Actor, newTrail, type Trail, type Work } from '../work/work.ts'
-import type { Answer, Listed, Slice } from './answer.ts'
+import { type Answer, Lines, type Listed, type Slice } from './answer.ts'
 import type { Cursors } from './cursor.ts'
 import { answeredBefore, idempotencyKeyOf, keep, requestHash } from './idempotency.ts'
 import { requireAgreement } from './project-header.ts'
@@ -21,6 +21,16 @@ interface Asking {
   readonly params: Record<string, string>
   readonly query: Record<string, unknown>
   readonly body: unknown
+}
+
+/** Lines ready to be sent: the cursor goes into a header, since there is no place for it between them. */
+class SealedLines {
+  readonly text: string
+  readonly next_cursor: string | null
+  constructor(items: readonly unknown[], next_cursor: string | null) {
+    this.text = items.map((item) => `${JSON.stringify(item)}\n`).join('')
+    this.next_cursor = next_cursor
+  }
 }
 
 /** An operation that does not say who may ask, what is judged and how it can refuse is not served at all. */
@@ -102,10 +112,11 @@ export const mount = (app: FastifyInstance, { operation, verb }: Answer, rails: 
     return reply
   }
 
-  const sealed = (actor: Actor, asking: Asking, { items, after }: Listed<unknown>) => ({
-    items,
-    next_cursor: after === null ? null : cursors.seal(boundTo(operation, actor, asking), after),
-  })
+  const sealed = (actor: Actor, asking: Asking, answered: Listed<unknown>) => {
+    const { items, after } = answered
+    const next_cursor = after === null ? null : cursors.seal(boundTo(operation, actor, asking), after)
+    return answered instanceof Lines ? new SealedLines(items, next_cursor) : { items, next_cursor }
+  }
 
   const handle = async (request: FastifyRequest): Promise<unknown> => {
     const actor = request.actor
@@ -140,7 +151,9 @@ export const mount = (app: FastifyInstance, { operation, verb }: Answer, rails: 
     },
     handler: async (request, reply) => {
       const result = await handle(request)
-      return reply.code(operation.success).send(result)
+      if (!(result instanceof SealedLines)) return reply.code(operation.success).send(result)
+      if (result.next_cursor !== null) reply.header('x-next-cursor', result.next_cursor)
+      return reply.code(operation.success).type('application/x-ndjson').serializer(String).send(result.text)
     },
   })
 }

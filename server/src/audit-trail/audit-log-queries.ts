@@ -1,0 +1,34 @@
+import { type AuditFilter, AuditLog } from '@gatehouse/contract/audit-logs'
+import { Exactly } from '@gatehouse/contract/shapes'
+import type { Static } from 'typebox'
+import { sql } from '../db/statement.ts'
+
+const { sentence: _sentence, ...kept } = AuditLog.properties
+const Row = Exactly(kept)
+export type AuditRow = Static<typeof Row>
+
+/** Which rows at all, before any filter of the caller's. */
+export interface Within {
+  readonly tenant_id: string | null
+  readonly project_id: string | null
+}
+
+/** Newest first; ids sort by the time they were minted. */
+export const auditRows = (within: Within, filter: AuditFilter, before: string | null, limit: number) => sql(Row)`
+  select a.id, a.seq, a.occurred_at, a.correlation_id, a.actor_type, a.actor_id, u.username as actor_name, a.platform_role, a.tenant_id, a.project_id,
+         a.resource_type, a.resource_id, a.resource_name, a.action, a.result, a.reason_code, a.severity, a.metadata, encode(a.hash, 'hex') as hash
+    from audit_logs a left join users u on a.actor_type = 'user' and u.id::text = a.actor_id
+   where (${within.tenant_id}::uuid is null or a.tenant_id = ${within.tenant_id}::uuid)
+     and (${within.project_id}::uuid is null or a.project_id = ${within.project_id}::uuid)
+     and (${before}::uuid is null or a.id < ${before}::uuid)
+     and (${filter.from ?? null}::timestamptz is null or a.occurred_at >= ${filter.from ?? null}::timestamptz)
+     and (${filter.to ?? null}::timestamptz is null or a.occurred_at < ${filter.to ?? null}::timestamptz)
+     and (${filter.actor_type ?? null}::text is null or a.actor_type = ${filter.actor_type ?? null}::text)
+     and (${filter.actor_id ?? null}::text is null or a.actor_id = ${filter.actor_id ?? null}::text)
+     and (${filter.action ?? null}::text is null or a.action = ${filter.action ?? null}::text)
+     and (${filter.resource_type ?? null}::text is null or a.resource_type = ${filter.resource_type ?? null}::text)
+     and (${filter.resource_id ?? null}::text is null or a.resource_id = ${filter.resource_id ?? null}::text)
+     and (${filter.result ?? null}::text is null or a.result = ${filter.result ?? null}::text)
+     and (${filter.severity ?? null}::text is null or a.severity = ${filter.severity ?? null}::text)
+     and (${filter.correlation_id ?? null}::text is null or a.correlation_id = ${filter.correlation_id ?? null}::text)
+   order by a.id desc limit ${limit}`

@@ -1,0 +1,128 @@
+import { operations } from '@gatehouse/contract/operations'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { sentenceOf, toldActions } from './sentence.ts'
+
+const { org, project, user } = seeded
+let live: LiveServer
+beforeAll(async () => {
+  live = await liveServer()
+  await live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, { body: { name: 'Aurora' }, headers: { 'x-request-id': 'rename-1' } })
+  await live.call('anna', 'PATCH', `/api/v1/orgs/${org.aurora}`, { body: { name: 'X' }, headers: { 'x-request-id': 'refused-1' } })
+  await live.call('bella', 'PATCH', `/api/v1/orgs/${org.borealis}`, { body: { name: 'Borealis' } })
+  await live.call('amara', 'POST', `/api/v1/projects/${project.aurora}/members`, {
+    body: { user_id: user('anna'), role_name: 'project_viewer' },
+  })
+  await live.call('anna', 'GET', `/api/v1/orgs/${org.borealis}`, { headers: { 'x-request-id': 'across-1' } })
+})
+afterAll(() => live.stop())
+
+const logs = (person: string, path: string, query = '') => live.call(person, 'GET', `/api/v1/${path}/audit-logs${query}`)
+const tenants = (items: { tenant_id: string | null }[]) => new Set(items.map(({ tenant_id }) => tenant_id))
+
+test('AU-04 a tenant auditor sees his tenant only, newest first, and never what crossed tenants', async () => {
+  const { status, body } = await logs('adam', `orgs/${org.aurora}`, '?limit=200')
+  expect(status).toBe(200)
+  expect([...tenants(body.items)]).toEqual([org.aurora])
+  const ids = body.items.map(({ id }: { id: string }) => id)
+  expect(ids).toEqual([...ids].sort().reverse())
+  expect(JSON.stringify(body)).not.toContain('across-1')
+  expect((await logs('adam', `orgs/${org.borealis}`)).status).toBe(404)
+  expect((await logs('anna', `orgs/${org.aurora}`)).body.details.reason_code).toBe('permission_denied')
+})
+
+test('AU-04 a project auditor sees the rows of his project', async () => {
+  const { body } = await logs('aldo', `projects/${project.aurora}`, '?limit=200')
+  expect(body.items.map(({ action }: { action: string }) => action)).toContain('project.member.add')
+  expect(new Set(body.items.map(({ project_id }: { project_id: string }) => project_id))).toEqual(new Set([project.aurora]))
+  expect((await logs('asha', `projects/${project.aurora}`)).status).toBe(403)
+})
+
+test('AU-04 the platform log needs platform.audit.read and shows everything', async () => {
+  for (const person of ['otto', 'ada']) {
+    const { status, body } = await logs(person, 'admin', '?limit=200')
+    expect(status).toBe(200)
+    expect(tenants(body.items)).toEqual(new Set([null, org.aurora, org.borealis]))
+  }
+  expect((await logs('alice', 'admin')).status).toBe(403)
+  expect([...tenants((await logs('otto', 'admin', `?tenant_id=${org.borealis}`)).body.items)]).toEqual([org.borealis])
+})
+
+test('AU-04 every filter narrows to the rows it names', async () => {
+  const all = (await logs('adam', `orgs/${org.aurora}`, '?limit=200')).body.items
+  const middle = all[Math.floor(all.length / 2)].occurred_at
+  const rows: [string, (row: Record<string, string>) => boolean][] = [
+    [`actor_id=${user('alice')}`, (row) => row.actor_id === user('alice')],
+    ['actor_type=system', (row) => row.actor_type === 'system'],
+    ['action=organization.update', (row) => row.action === 'organization.update'],
+    ['result=denied', (row) => row.result === 'denied'],
+    ['severity=warning', (row) => row.severity === 'warning'],
+    ['correlation_id=rename-1', (row) => row.correlation_id === 'rename-1'],
+    ['resource_type=organization', (row) => row.resource_type === 'organization'],
+    [`resource_id=${org.aurora}`, (row) => row.resource_id === org.aurora],
+    [`from=${middle}`, (row) => row.occurred_at! >= middle],
+    [`to=${middle}`, (row) => row.occurred_at! < middle],
+  ]
+  const known = new Set(all.map(({ id }: { id: string }) => id))
+  for (const [query, matches] of rows) {
+    const { body } = await logs('adam', `orgs/${org.aurora}`, `?limit=200&${query}`)
+    const found = body.items.filter(({ id }: { id: string }) => known.has(id)).map(({ id }: { id: string }) => id)
+    const expected = all.filter(matches).map(({ id }: { id: string }) => id)
+    expect(expected.length, query).toBeGreaterThan(0)
+    expect(found, query).toEqual(expected)
+  }
+})
+
+test('AU-04 JSON Lines export holds the same rows, a line each, and goes on by its cursor', async () => {
+  const listed = (await logs('adam', `orgs/${org.aurora}`, '?limit=200&action=organization.update')).body.items
+  const exported = await logs('adam', `orgs/${org.aurora}`, '?format=jsonl&action=organization.update')
+  expect(exported.headers.get('content-type')).toBe('application/x-ndjson')
+  expect(exported.text.endsWith('\n')).toBe(true)
+  expect(
+    exported.text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line)),
+  ).toEqual(listed)
+  expect(exported.headers.get('x-next-cursor')).toBeNull()
+})
+
+test('AU-01 reading the record is itself recorded, with what was asked', async () => {
+  const read = await logs('adam', `orgs/${org.aurora}`, '?result=denied')
+  const [row] = await live.auditOf(read.headers.get('x-request-id')!)
+  expect(row).toMatchObject({
+    action: 'audit_log.list_of_organization',
+    tenant_id: org.aurora,
+    result: 'success',
+    metadata: { filter: { result: 'denied' } },
+  })
+})
+
+test('every action is told in a sentence, refused or done, and hostile names stay text', () => {
+  for (const { id } of operations) expect(toldActions, id).toContain(id)
+  const row = {
+    action: 'project.member.add',
+    actor_type: 'user',
+    actor_id: 'u',
+    actor_name: 'alice',
+    resource_type: 'project_membership',
+    resource_id: 'm',
+    result: 'success',
+    reason_code: null,
+    metadata: { user_id: '{role_name}', role_name: '<script>' },
+  } as const
+  expect(sentenceOf(row)).toBe('alice (user) added {role_name} to the project as <script>: project_membership m.')
+  expect(sentenceOf({ ...row, result: 'denied', reason_code: 'permission_denied' })).toBe(
+    'alice (user) was refused project.member.add on project_membership m: permission_denied.',
+  )
+})
+
+test('AU-02 the endpoint names tenant and row, only for those who may read the platform log', async () => {
+  expect((await live.call('alice', 'GET', '/api/v1/admin/audit-logs/verify')).status).toBe(403)
+  expect((await live.call('otto', 'GET', '/api/v1/admin/audit-logs/verify')).body).toMatchObject({ faults: [], chains: 3 })
+  await live.sql("update audit_logs set action = 'x' where correlation_id = 'rename-1'")
+  const found = await live.call('otto', 'GET', '/api/v1/admin/audit-logs/verify', { headers: { 'x-request-id': 'verify-1' } })
+  const [{ seq }] = (await live.sql("select seq::int from audit_logs where correlation_id = 'rename-1'")) as [{ seq: number }]
+  expect(found.body.faults).toMatchObject([{ tenant_id: org.aurora, first_bad_seq: seq, kind: 'altered' }])
+  expect(await live.auditOf('verify-1')).toMatchObject([{ action: 'audit_log.verify', severity: 'high' }])
+})

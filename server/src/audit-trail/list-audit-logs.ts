@@ -1,0 +1,62 @@
+import type {
+  AuditFilter,
+  AuditLog,
+  listOrganizationAuditLogs as OfOrganization,
+  listPlatformAuditLogs as OfPlatform,
+  listProjectAuditLogs as OfProject,
+} from '@gatehouse/contract/audit-logs'
+import { record } from '../audit/record.ts'
+import { authorize } from '../authz/authorize.ts'
+import { platformKind, thePlatform } from '../authz/kind.ts'
+import { type Answering, Lines, type Listed, listed, type Slice } from '../http/answer.ts'
+import { organizationKind } from '../tenancy/organization.ts'
+import { findOrganization } from '../tenancy/organization-queries.ts'
+import { projectKind } from '../tenancy/project.ts'
+import { findProject } from '../tenancy/project-queries.ts'
+import type { Work } from '../work/work.ts'
+import { type AuditRow, auditRows, type Within } from './audit-log-queries.ts'
+import { sentenceOf } from './sentence.ts'
+
+/** An export goes on where it stopped, so one answer need not hold everything. */
+const linesAtMost = 10_000
+
+const shown = (row: AuditRow): AuditLog => ({ ...row, sentence: sentenceOf(row) })
+
+const read = async (
+  work: Work,
+  action: string,
+  within: Within,
+  query: AuditFilter & { limit?: number },
+  slice: Slice,
+): Promise<Listed<AuditLog>> => {
+  const { format, ...filter } = query
+  const wanted = format === 'jsonl' ? { ...slice, limit: linesAtMost } : slice
+  const rows = await work.tx.many(auditRows(within, filter, wanted.after, wanted.limit + 1))
+  const { cursor: _cursor, limit: _limit, ...asked } = query as Record<string, unknown>
+  record(work, {
+    action,
+    resource_type: 'audit_log',
+    resource_id: within.project_id ?? within.tenant_id,
+    tenant_id: within.tenant_id,
+    project_id: within.project_id,
+    metadata: { filter: asked, rows: Math.min(rows.length, wanted.limit) },
+  })
+  const page = listed(rows, wanted, ({ id }) => id, shown)
+  return format === 'jsonl' ? new Lines(page.items, page.after) : page
+}
+
+export const listPlatformAuditLogs: Answering<typeof OfPlatform> = async (work, { query: { tenant_id, ...query }, slice }) => {
+  await authorize(work, 'platform.audit.read', platformKind, thePlatform)
+  const filtered = await read(work, 'audit_log.list_all', { tenant_id: tenant_id ?? null, project_id: null }, query, slice)
+  return filtered
+}
+
+export const listOrganizationAuditLogs: Answering<typeof OfOrganization> = async (work, { params, query, slice }) => {
+  const { id } = await authorize(work, 'tenant.audit.read', organizationKind, await work.tx.maybe(findOrganization(params.org_id)))
+  return read(work, 'audit_log.list_of_organization', { tenant_id: id, project_id: null }, query, slice)
+}
+
+export const listProjectAuditLogs: Answering<typeof OfProject> = async (work, { params, query, slice }) => {
+  const { id, org_id } = await authorize(work, 'project.audit.read', projectKind, await work.tx.maybe(findProject(params.project_id)))
+  return read(work, 'audit_log.list_of_project', { tenant_id: org_id, project_id: id }, query, slice)
+}

@@ -1,0 +1,57 @@
+import type { AuditRow } from './audit-log-queries.ts'
+
+type Told = Pick<
+  AuditRow,
+  'action' | 'actor_type' | 'actor_id' | 'actor_name' | 'resource_type' | 'resource_id' | 'result' | 'reason_code' | 'metadata'
+>
+
+/** What each action is called when it is told; `{name}` is taken from the metadata. */
+const told: Record<string, string> = {
+  'audit_log.list_all': 'read the record of the platform',
+  'audit_log.list_of_organization': 'read the record of the organization',
+  'audit_log.list_of_project': 'read the record of the project',
+  'audit_log.verify': 'verified the record',
+  'development.seed': 'seeded {people} development people',
+  'installation.restore.accept': 'accepted a restored database and began epoch {epoch}',
+  'organization.create': 'created the organization {slug}',
+  'organization.list': 'list organizations',
+  'organization.member.list': 'list the members of the organization',
+  'organization.member.remove': 'ended the membership of {user_id} in the organization',
+  'organization.read': 'read the organization',
+  'organization.resume': 'resumed the organization',
+  'organization.suspend': 'suspended the organization',
+  'organization.update': 'renamed the organization',
+  'me.read': 'read who he is',
+  'project.archive': 'archived the project',
+  'project.create': 'created the project {slug}',
+  'project.list': 'list the projects of the organization',
+  'project.member.add': 'added {user_id} to the project as {role_name}',
+  'project.member.list': 'list the members of the project',
+  'project.member.remove': 'ended the membership of {user_id} in the project',
+  'project.read': 'read the project',
+  'project.restore': 'restored the project',
+  'project.update': 'renamed the project',
+  'user.create': 'signed a person in for the first time',
+  'user.disable': 'disabled the person',
+  'user.enable': 'enabled the person',
+  'user.list': 'list people',
+  'user.read': 'read the person',
+}
+
+export const toldActions: ReadonlySet<string> = new Set(Object.keys(told))
+
+const filled = (template: string, metadata: unknown): string =>
+  template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = (metadata as Record<string, unknown> | null)?.[name]
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : `(${name})`
+  })
+
+/** One row as a sentence. Names are as their owners wrote them; whoever shows them must treat them as text. */
+export const sentenceOf = (row: Told): string => {
+  const who =
+    row.actor_type === 'system' ? `The system (${row.actor_id})` : `${row.actor_name ?? row.actor_id ?? 'Somebody'} (${row.actor_type})`
+  const what = told[row.action]
+  const which = row.resource_id === null ? row.resource_type : `${row.resource_type} ${row.resource_id}`
+  if (row.result === 'success') return `${who} ${what ? filled(what, row.metadata) : `did ${row.action}`}: ${which}.`
+  return `${who} was refused ${row.action} on ${which}: ${row.reason_code}.`
+}

@@ -1,0 +1,25 @@
+import type { verifyAuditLogs as Op } from '@gatehouse/contract/audit-logs'
+import { record } from '../audit/record.ts'
+import type { Verified } from '../audit/verify-chains.ts'
+import { authorize } from '../authz/authorize.ts'
+import { platformKind, thePlatform } from '../authz/kind.ts'
+import type { Reader } from '../db/database.ts'
+import type { Answering } from '../http/answer.ts'
+
+/** Follows the chains with what this process knows: the key and the checkpoints. */
+export type VerifyRecord = (reader: Reader) => Promise<Verified & { checkpoints: number }>
+
+export const verifyAuditLogs =
+  (verify: VerifyRecord): Answering<typeof Op> =>
+  async (work) => {
+    await authorize(work, 'platform.audit.read', platformKind, thePlatform)
+    const { rows, chains, checkpoints, faults } = await verify(work.tx)
+    record(work, {
+      action: 'audit_log.verify',
+      resource_type: 'audit_log',
+      resource_id: 'platform',
+      severity: faults.length === 0 ? 'info' : 'high',
+      metadata: { rows, chains, checkpoints, faults: faults.slice(0, 20) },
+    })
+    return { rows, chains, checkpoints, faults: [...faults] }
+  }
