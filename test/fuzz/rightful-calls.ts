@@ -15,6 +15,10 @@ const because = { reason: 'because' }
 
 /** One for each operation, in the seeded world; a new operation gets its line here, and every sweep then includes it. */
 const calls: Readonly<Record<string, RightfulCall>> = {
+  'audit_log.list_all': { person: 'otto', params: {} },
+  'audit_log.list_of_organization': { person: 'alice', params: ofOrg },
+  'audit_log.list_of_project': { person: 'amara', params: ofProject },
+  'audit_log.verify': { person: 'otto', params: {} },
   'me.read': { person: 'anna', params: {} },
   'organization.create': { person: 'ada', params: {}, body: { name: 'New', slug: 'new', owner_user_id: user('anna'), ...because } },
   'organization.list': { person: 'anna', params: {} },

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 /** What a machine may have or lack. `npm test` looks and never installs; `npm run setup:system` installs. */
 export const parts = {
   postgres15: { path: '/usr/lib/postgresql/15/bin/postgres', serves: "the database tests on Debian's PostgreSQL 15" },
+  vectors: { path: '../shared/vectors/naughty_strings.json', serves: 'hostile strings that were collected elsewhere' },
   chromium: { path: '/usr/bin/chromium', serves: 'the browser tests' },
 } as const
 

@@ -236,7 +236,27 @@ describe('lists', () => {
   test('HO-04 limit is 1 to 200, 50 if not given, and every list is a page', async () => {
     expect((await page('ada', '')).body.items).toHaveLength(50)
     for (const size of [1, 2, 200]) expect((await page('ada', `limit=${size}`)).body.items).toHaveLength(size)
-    for (const wrong of ['0', '201', '-1', '1.5', 'abc', '', 'NaN', '1e9', '[]', '5&limit=6', '99999999999999999999']) {
+    for (const wrong of [
+      '0',
+      '201',
+      '-1',
+      '1.5',
+      'abc',
+      '',
+      'NaN',
+      '1e9',
+      '[]',
+      '5&limit=6',
+      '99999999999999999999',
+      'Infinity',
+      '-Infinity',
+      '1e999',
+      '1e2',
+      '0x10',
+      '05',
+      '+5',
+      ' 5',
+    ]) {
       const refused = await page('ada', `limit=${wrong}`)
       expect(refused).toMatchObject({ status: 400, body: { code: 'validation_error', details: [{ in: 'query', field: 'limit' }] } })
     }
@@ -493,6 +513,7 @@ describe('what may not be known', () => {
     project_id: project.borealis,
     user_id: user('bella'),
     owner_user_id: user('bella'),
+    tenant_id: org.borealis,
   }
   const ids = (schema: { properties?: Record<string, { pattern?: string }> } | undefined) =>
     Object.entries(schema?.properties ?? {}).flatMap(([name, { pattern }]) => (pattern === uuidPattern ? [name] : []))
@@ -513,10 +534,13 @@ describe('what may not be known', () => {
   const sweep = rightfulCalls.flatMap(({ operation, person, params, body }) => [
     ...ids(operation.params).map((field) => ({ operation, person, params, body, part: 'path', field })),
     ...ids(operation.body).map((field) => ({ operation, person, params, body, part: 'body', field })),
+    ...ids(operation.query).map((field) => ({ operation, person, params, body, part: 'query', field })),
   ])
 
   test('AU-05 the sweep holds every operation that takes an id', () => {
-    const taking = operations.filter(({ path, body }) => path.includes(':') || ids(body).length > 0).map(({ id }) => id)
+    const taking = operations
+      .filter(({ path, body, query }) => path.includes(':') || ids(body).length + ids(query).length > 0)
+      .map(({ id }) => id)
     expect([...new Set(sweep.map(({ operation }) => operation.id))].sort()).toEqual(taking.sort())
     expect(sweep.filter(({ field }) => !(field in foreign))).toEqual([])
   })
@@ -527,9 +551,12 @@ describe('what may not be known', () => {
       const caller = ['ada', 'grace', 'otto'].includes(person) ? 'alice' : person
       const ask = async (id: string) => {
         const correlation_id = `sweep-${newId('correlation')}`
-        const changed = part === 'path' ? { params: { ...params, [field]: id }, body } : { params, body: { ...body, [field]: id } }
-        const sending = { headers: { 'x-request-id': correlation_id }, ...(changed.body ? { body: changed.body } : {}) }
-        const answer = await live.call(caller, operation.method, pathOf(operation.path, changed.params), sending)
+        const path = pathOf(operation.path, part === 'path' ? { ...params, [field]: id } : params)
+        const sending = {
+          headers: { 'x-request-id': correlation_id },
+          ...(body ? { body: part === 'body' ? { ...body, [field]: id } : body } : {}),
+        }
+        const answer = await live.call(caller, operation.method, part === 'query' ? `${path}?${field}=${id}` : path, sending)
         const rows = await live.auditOf(correlation_id)
         return { answer, rows, bytes: bytesOf(answer, correlation_id) }
       }

@@ -14,7 +14,7 @@ import { mount, type Rails, requireDeclared } from './mount.ts'
 import { openApiDocument } from './openapi.ts'
 import { guardHeaders, rawProblem, replyWithProblem } from './problem-reply.ts'
 import { settleIds } from './settle-ids.ts'
-import { compileValidator } from './validation.ts'
+import { compileValidator, readIntegers } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -151,6 +151,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     settleAll(request.query as object, settleText)
     // No body and an empty one are the same thing: the schema says what is missing.
     if (operation.body && request.body === undefined) request.body = {}
+    readIntegers(operation.query, request.query as object)
     request.query = settleIds(operation.query, request.query)
     if (operation.body) request.body = settleIds(operation.body, request.body)
   })

@@ -3,11 +3,23 @@ import type { FastifySchemaCompiler } from 'fastify'
 
 const strict = { allErrors: true, strict: true, strictTypes: false, removeAdditional: false, coerceTypes: false } as const
 const bodies = new Ajv({ ...strict })
-// A query string has only texts in it, so its numbers must be read out of them; nothing else is ever coerced.
-const queries = new Ajv({ ...strict, coerceTypes: true, useDefaults: true })
+const queries = new Ajv({ ...strict, useDefaults: true })
 
 export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) =>
   (httpPart === 'querystring' ? queries : bodies).compile(schema)
+
+const plainInteger = /^-?(?:0|[1-9]\d{0,14})$/
+
+/**
+ * A query string has only texts in it, so its integers must be read out of them; nothing else is ever coerced. Not left to Ajv,
+ * which also reads `0x10`, and `Infinity` past the bounds of the schema.
+ */
+export const readIntegers = (schema: object, query: object): void => {
+  const { properties = {} } = schema as { properties?: Record<string, { type?: string }> }
+  for (const [name, value] of Object.entries(query))
+    if (properties[name]?.type === 'integer' && typeof value === 'string' && plainInteger.test(value))
+      (query as Record<string, unknown>)[name] = Number(value)
+}
 
 const mostEntries = 50
 const where: Record<string, string> = { body: 'body', params: 'path', querystring: 'query', headers: 'header' }
