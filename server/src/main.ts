@@ -1,16 +1,16 @@
 import { appendWith } from './audit/append.ts'
 import { verifyChains } from './audit/verify-chains.ts'
-import { ConfigRefused, parseConfig } from './config.ts'
+import { parseConfig } from './config.ts'
 import { parseKeyRing } from './custody/key-ring.ts'
 import { openDatabase } from './db/database.ts'
 import { sealedCursors } from './http/cursor.ts'
 import { forgetOldAnswers } from './http/idempotency.ts'
 import { createServer } from './http/server.ts'
 import { auditKey } from './installation/own-secrets.ts'
-import { Problem } from './kernel/problem.ts'
 import { identifyPerson } from './principals/identify-person.ts'
 import { humanTokens } from './principals/oidc/human-tokens.ts'
 import { requireFitDatabase } from './start-checks.ts'
+import { sentenceOf } from './start-sentence.ts'
 import { answersWith, tenancySubscribers } from './wiring.ts'
 
 const start = async () => {
@@ -47,17 +47,6 @@ const start = async () => {
   process.on('SIGINT', stop)
   if (config.has_lifeline) process.stdin.on('end', stop).on('error', stop).resume()
   await app.listen({ host, port })
-}
-
-/** What an operator reads when the start fails: one sentence that says what to do, not where the code stood. */
-const sentenceOf = (error: unknown): string => {
-  if (error instanceof ConfigRefused) return error.message
-  if (error instanceof Problem && error.code === 'dependency_unavailable') return 'The database in DATABASE_URL does not answer.'
-  const { code, message } = error as NodeJS.ErrnoException
-  if (code === 'EADDRINUSE') return 'The port in GATEHOUSE_PORT is taken by another process; choose another one.'
-  if (code === 'EACCES') return 'This user may not listen on the port in GATEHOUSE_PORT.'
-  if (code === 'ECONNREFUSED') return 'The database in DATABASE_OWNER_URL does not answer.'
-  return message
 }
 
 start().catch((error: unknown) => {

@@ -1,0 +1,21 @@
+import { ConfigRefused } from './config.ts'
+import { Problem } from './kernel/problem.ts'
+
+const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET)/
+
+/** What an operator reads when the start fails: one sentence that says what to do, not where the code stood. */
+export const sentenceOf = (error: unknown): string => {
+  if (error instanceof ConfigRefused) return error.message
+  if (error instanceof Problem && error.code === 'dependency_unavailable') return 'The database in DATABASE_URL does not answer.'
+  const { code = '', message, hostname } = error as NodeJS.ErrnoException & { hostname?: string }
+  const [line = ''] = String(message).split('\n')
+  if (code === 'EADDRINUSE') return 'The port in GATEHOUSE_PORT is taken by another process; choose another one.'
+  if (code === 'EACCES') return 'This user may not listen on the port in GATEHOUSE_PORT.'
+  if (code === 'ECONNREFUSED') return 'The database in DATABASE_OWNER_URL does not answer.'
+  if (hostname !== undefined) return `There is no host ${hostname}.`
+  if (certificate.test(code))
+    return `The certificate of the database is not accepted (${line}); sslrootcert in its URL names who signed it.`
+  // Authentication, and a database that does not exist: PostgreSQL says which, and repeats no password.
+  if (/^(?:28...|3D000)$/.test(code)) return `The database refuses the connection: ${line}.`
+  return line
+}
