@@ -17,5 +17,6 @@ export const sentenceOf = (error: unknown): string => {
     return `The certificate of the database is not accepted (${line}); sslrootcert in its URL names who signed it.`
   // Authentication, and a database that does not exist: PostgreSQL says which, and repeats no password.
   if (/^(?:28...|3D000)$/.test(code)) return `The database refuses the connection: ${line}.`
-  return line
+  if (/does not support SSL/.test(line)) return 'The database offers no TLS, and its URL asks for it.'
+  return line.endsWith('.') ? line : `${line}.`
 }
