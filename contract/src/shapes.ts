@@ -17,6 +17,7 @@ export const OneOf = <const V extends readonly string[]>(values: V) => Type.Unsa
 export const Instant = Type.String({
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
   maxLength: 24,
+  format: 'date-time',
   description: 'RFC 3339, UTC, with milliseconds.',
 })
 

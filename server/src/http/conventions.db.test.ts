@@ -400,6 +400,14 @@ describe('fields', () => {
     const { body } = await live.call('alice', 'GET', aurora)
     expect(body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     expect(new Date(body.created_at).toISOString()).toBe(body.created_at)
+    const since = (from: string) => live.call('alice', 'GET', `${aurora}/audit-logs?from=${encodeURIComponent(from)}`)
+    expect((await since('2024-02-29T23:59:59.999Z')).status).toBe(200)
+    const wrong = ['2023-02-29T00:00:00.000Z', '2024-13-01T00:00:00.000Z', '2024-01-01T24:00:00.000Z', '0000-01-01T00:00:00.000Z']
+    for (const from of [...wrong, '2024-01-01T00:00:00Z', '2024-01-01T00:00:00.000+01:00', '2024-01-01', 'now', '1'])
+      expect(await since(from)).toMatchObject({
+        status: 400,
+        body: { code: 'validation_error', details: [{ in: 'query', field: 'from' }] },
+      })
   })
 
   test('HO-04 X-Project-ID must be a UUID and agree with the path', async () => {

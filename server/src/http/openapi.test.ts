@@ -57,7 +57,7 @@ describe.for(operations)('$id', (operation) => {
   })
 
   test('HO-04 has schemas that any JSON Schema reader can compile', () => {
-    const ajv = new Ajv({ strict: true, strictTypes: false, formats: { uuid: true } })
+    const ajv = new Ajv({ strict: true, strictTypes: false, formats: { uuid: true, 'date-time': true } })
     for (const { schema } of parameters) ajv.compile(schema)
     if (requestBody) ajv.compile(requestBody.content['application/json']!.schema)
     const success = responses[operation.success]!

@@ -82,6 +82,13 @@ const headers = ({ effect, path }: Operation) => [
     : []),
 ]
 
+/** A list that can be had as JSON Lines says so by its `format`; a line is one item. */
+const asLines = ({ query, reply }: Operation) => {
+  const isOffered = members(query).some(({ name, member }) => name === 'format' && JSON.stringify(member).includes('"jsonl"'))
+  const { items } = (reply as { properties?: { items?: { items?: object } } }).properties ?? {}
+  return isOffered && items?.items ? { 'application/x-ndjson': { schema: items.items } } : {}
+}
+
 const answers = (operation: Operation) => {
   const byStatus = Map.groupBy(problemsOf(operation), (code) => problems[code].status)
   const refusals = [...byStatus]
@@ -95,7 +102,7 @@ const answers = (operation: Operation) => {
     ])
   const { reply, success } = operation
   return {
-    [success]: { description: 'Done.', ...(reply ? { content: { 'application/json': { schema: reply } } } : {}) },
+    [success]: { description: 'Done.', ...(reply ? { content: { 'application/json': { schema: reply }, ...asLines(operation) } } : {}) },
     ...Object.fromEntries(refusals),
   }
 }

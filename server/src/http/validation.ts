@@ -1,7 +1,21 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 
-const strict = { allErrors: true, strict: true, strictTypes: false, removeAdditional: false, coerceTypes: false } as const
+const yearOne = Date.parse('0001-01-01T00:00:00.000Z')
+/** A day that the calendar has: the pattern alone would let the 99th through, to a database that knows none before the year 1. */
+const isInstant = (text: string): boolean => {
+  const time = Date.parse(text)
+  return time >= yearOne && new Date(time).toISOString() === text
+}
+
+const strict = {
+  formats: { 'date-time': isInstant },
+  allErrors: true,
+  strict: true,
+  strictTypes: false,
+  removeAdditional: false,
+  coerceTypes: false,
+} as const
 const bodies = new Ajv({ ...strict })
 const queries = new Ajv({ ...strict, useDefaults: true })
 

@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Documented, documentedOperations, faultsOf } from '../../../test/fuzz/documented.ts'
+import { type LiveWorld, liveWorld } from '../../../test/fuzz/live-world.ts'
+import { type Plan, plansOf } from '../../../test/fuzz/plans.ts'
+import { pathOf } from '../../../test/fuzz/rightful-calls.ts'
+import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import type { openApiDocument } from './openapi.ts'
+
+// Another seed, or a longer run, is asked for from outside; the seed is printed with the result.
+const seed = Number(process.env.GATEHOUSE_FUZZ_SEED ?? 20_260_101)
+const requests = Number(process.env.GATEHOUSE_FUZZ_REQUESTS ?? 2600)
+
+let live: LiveServer
+let world: LiveWorld
+let document: ReturnType<typeof openApiDocument> & { paths: never }
+beforeAll(async () => {
+  live = await liveServer()
+  await live.setPolicy('rate_limit.api_requests_per_minute', 10_000_000)
+  await live.setPolicy('rate_limit.anonymous_requests_per_minute', 10_000_000)
+  document = (await live.call(null, 'GET', '/openapi.json')).body
+  world = await liveWorld(live)
+})
+afterAll(() => live.stop())
+
+interface Request {
+  person: string | null
+  method: string
+  path: string
+  params: Record<string, string>
+  sending: { raw?: string; headers: Record<string, string> }
+}
+
+const queryText = (query: Readonly<Record<string, unknown>>) => {
+  const pairs = Object.entries(query).map(([name, value]) => {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    return `${encodeURIComponent(name.toWellFormed())}=${encodeURIComponent(text.toWellFormed())}`
+  })
+  return pairs.length > 0 ? `?${pairs.join('&')}` : ''
+}
+// A dot alone would be taken for a folder by the client, an empty one for another route.
+const segment = (value: unknown) => {
+  const text = (typeof value === 'string' ? value : JSON.stringify(value)).toWellFormed()
+  return /^\.{0,2}$/.test(text) ? '_' : text
+}
+
+/** Puts live ids into the plan, then spoils it as planned. */
+const requestOf = ({ operation, pick, perturbation: change, ...plan }: Plan, cursors: ReadonlyMap<string, string>): Request => {
+  const { person: rightful, params: own, body: live } = world.callFor(operation.operationId, pick)
+  let person: string | null = rightful
+  const params = { ...own }
+  let body: Record<string, unknown> | undefined = plan.body && { ...plan.body, ...live }
+  // An optional id that nobody chose would be an unknown one.
+  const properties = operation.requestBody?.content['application/json'].schema.properties as
+    | Record<string, { pattern?: string }>
+    | undefined
+  for (const name of Object.keys(body ?? {}))
+    if (name.endsWith('_id') && properties?.[name] && !(name in (live ?? {}))) body = { ...body, [name]: seeded.user('anna') }
+  const query: Record<string, unknown> = { ...plan.query }
+  if ('tenant_id' in query) query.tenant_id = seeded.org.aurora
+  const headers: Record<string, string> = { ...plan.headers }
+  let raw: string | undefined
+
+  const nth = (names: readonly string[]) => names[('which' in change ? change.which : 0) % Math.max(1, names.length)]
+  switch (change.kind) {
+    case 'drop': {
+      const name = nth(Object.keys(body ?? {}))
+      if (body && name) body = Object.fromEntries(Object.entries(body).filter(([each]) => each !== name))
+      break
+    }
+    case 'unknown_id': {
+      const name = nth(Object.keys(params))
+      if (name) params[name] = '01890000-0000-7000-8000-000000000000'
+      break
+    }
+    case 'capitals':
+      for (const name of Object.keys(params)) params[name] = params[name]!.toUpperCase()
+      break
+    case 'no_token':
+      person = null
+      break
+    case 'other_caller':
+      person = nth(seeded.usernames)!
+      break
+    case 'junk': {
+      const name = nth(
+        Object.keys(change.where === 'body' ? (body ?? {}) : change.where === 'path' ? params : { limit: 0, cursor: 0, ...query }),
+      )
+      if (name && change.where === 'body') body = { ...body, [name]: change.value }
+      if (name && change.where === 'path') params[name] = segment(change.value)
+      if (name && change.where === 'query') query[name] = change.value
+      break
+    }
+    case 'extra':
+      if (change.where === 'query') query[change.name] = change.value
+      else body = { ...body, [change.name]: change.value }
+      break
+    case 'raw':
+      raw = change.text
+      break
+    case 'header':
+      headers[change.name] = change.value
+      break
+    case 'none':
+      break
+  }
+  const place = pathOf(operation.path, params)
+  const cursor = cursors.get(`${operation.operationId} ${person} ${place} ${JSON.stringify({ ...query, limit: 0 })}`)
+  if (cursor && pick % 2 === 0) query.cursor = cursor
+  const isBodyless = operation.method === 'GET'
+  const bytes = isBodyless ? undefined : (raw ?? (body && JSON.stringify(body)))
+  return {
+    person,
+    method: operation.method,
+    path: `${place}${queryText(query)}`,
+    params,
+    sending: { headers, ...(bytes === undefined ? {} : { raw: bytes }) },
+  }
+}
+
+describe('the fuzz', () => {
+  test('HO-04 whatever is asked, the answer is one that the document promises, and never the fault of the server', async () => {
+    const operations = documentedOperations(document as never)
+    const plans = plansOf(operations, seed, requests)
+    const cursors = new Map<string, string>()
+    const statuses = new Map<string, number[]>()
+    const faults: string[] = []
+    for (const [number, plan] of plans.entries()) {
+      const { person, method, path, params, sending } = requestOf(plan, cursors)
+      const answer = await live.call(person, method, path, sending)
+      const { operationId } = plan.operation
+      statuses.set(operationId, [...(statuses.get(operationId) ?? []), answer.status])
+      for (const fault of faultsOf(document as never, plan.operation, answer))
+        faults.push(
+          `seed ${seed}, request ${number}: ${person} ${method} ${path.slice(0, 300)} ${JSON.stringify(sending).slice(0, 500)} → ${fault}: ${answer.text.slice(0, 300)}`,
+        )
+      if (answer.status >= 300) continue
+      world.learn(operationId, params, { ...plan.body, ...answer.body })
+      const [place] = path.split('?')
+      if (answer.body?.next_cursor)
+        cursors.set(`${operationId} ${person} ${place} ${JSON.stringify({ ...plan.query, limit: 0 })}`, answer.body.next_cursor)
+    }
+    const all = [...statuses.values()].flat()
+    const good = all.filter((status) => status < 300).length
+    const counts = [...Map.groupBy(all, (status) => status)].sort().map(([status, list]) => `${status}: ${list.length}`)
+    console.log(`fuzz: seed ${seed}, ${all.length} requests, ${good} of them 2xx (${counts.join(', ')})`)
+    expect(faults.slice(0, 10)).toEqual([])
+    expect(all.length).toBeGreaterThanOrEqual(Math.min(requests, 2000))
+    expect(good / all.length).toBeGreaterThan(1 / 3)
+    expect([...statuses].filter(([, list]) => !list.some((status) => status < 300)).map(([id]) => id)).toEqual([])
+    expect([...statuses.keys()].sort()).toEqual(operations.map(({ operationId }) => operationId).sort())
+  }, 120_000)
+
+  test('the same seed makes the same requests, another seed others', () => {
+    const operations = documentedOperations(document as never)
+    const texts = (from: number) => JSON.stringify(plansOf(operations, from, 200))
+    expect(texts(1)).toBe(texts(1))
+    expect(texts(1)).not.toBe(texts(2))
+  })
+})
+
+describe('the judge of the fuzz', () => {
+  const operation = () => documentedOperations(document as never).find(({ operationId }) => operationId === 'organization.read')!
+  const judged = (changed: Partial<Answered>, of: Documented = operation()) => {
+    const headers = new Headers({ 'x-request-id': 'r', 'content-type': 'application/json; charset=utf-8' })
+    return faultsOf(document as never, of, { status: 200, headers, text: 'x', body: null, ...changed })
+  }
+  const problem = { code: 'organization_not_found', message: 'm', correlation_id: 'r' }
+
+  test('lets an answer pass that is as documented', async () => {
+    const answer = await live.call('anna', 'GET', `/api/v1/orgs/${seeded.org.aurora}`)
+    expect(judged(answer)).toEqual([])
+    expect(judged({ status: 404, body: problem })).toEqual([])
+  })
+
+  test.for<[string, Partial<Answered>]>([
+    ['a 500', { status: 500, body: { ...problem, code: 'internal_error' } }],
+    ['a documented 503', { status: 503, body: { ...problem, code: 'dependency_unavailable' } }],
+    ['a status that is not documented', { status: 418, body: problem }],
+    ['a body with a member too many', { body: { id: seeded.org.aurora, secret: 1 } }],
+    ['a body that lacks a member', { body: { id: seeded.org.aurora } }],
+    ['an error without a code', { status: 404, body: { message: 'm', correlation_id: 'r' } }],
+    ['an error with internals', { status: 404, body: { ...problem, stack: 's' } }],
+    ['a code of another status', { status: 404, body: { ...problem, code: 'last_owner' } }],
+    ['another correlation id', { status: 404, body: { ...problem, correlation_id: 'other' } }],
+    ['a validation error without details', { status: 400, body: { ...problem, code: 'validation_error' } }],
+    ['no correlation id at all', { status: 404, body: problem, headers: new Headers({ 'content-type': 'application/json' }) }],
+    ['an answer of another type', { headers: new Headers({ 'x-request-id': 'r', 'content-type': 'text/html' }) }],
+  ])('finds %s', ([, changed]) => {
+    expect(judged(changed).length).toBeGreaterThan(0)
+  })
+})

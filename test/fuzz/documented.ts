@@ -1,0 +1,61 @@
+import { Ajv } from 'ajv'
+import type { Answered } from '../live-server.ts'
+
+type Schema = Record<string, unknown>
+
+export interface Documented {
+  readonly operationId: string
+  readonly method: string
+  readonly path: string
+  readonly parameters: readonly { name: string; in: 'path' | 'query' | 'header'; required: boolean; schema: Schema }[]
+  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } }
+  readonly responses: Readonly<Record<string, { description: string; content?: Readonly<Record<string, { schema?: Schema }>> }>>
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Omit<Documented, 'method' | 'path'>>>>>
+  readonly components: { readonly schemas: { readonly Problem: Schema } }
+}
+
+export const documentedOperations = ({ paths }: Document): Documented[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
+  )
+
+const ajv = new Ajv({ strict: false, validateFormats: false })
+const compiled = new WeakMap<object, (value: unknown) => boolean>()
+const fits = (schema: Schema, value: unknown): boolean => {
+  const check = compiled.get(schema) ?? ajv.compile(schema)
+  compiled.set(schema, check as (value: unknown) => boolean)
+  return check(value) as boolean
+}
+
+/** What an answer does that the document does not say. Empty is what a caller was promised. */
+export const faultsOf = ({ components }: Document, { responses }: Documented, { status, headers, body, text }: Answered): string[] => {
+  const faults: string[] = []
+  const promised = responses[status]
+  if (status >= 500) faults.push(`${status}: the server is at fault`)
+  if (!promised) return [...faults, `${status} is not documented`]
+  if (!headers.get('x-request-id')) faults.push('no correlation id')
+  const type = (headers.get('content-type') ?? '').split(';')[0]!
+  const content = promised.content?.[type]
+  if (status < 300) {
+    if (!promised.content) return text === '' ? faults : [...faults, 'a body where none is documented']
+    if (!content) return [...faults, `${type} is not documented`]
+    const values =
+      type === 'application/json'
+        ? [body]
+        : text
+            .split('\n')
+            .filter((line) => line !== '')
+            .map((line) => JSON.parse(line))
+    if (content.schema && !values.every((value) => fits(content.schema!, value))) faults.push('the body is not what its schema says')
+    return faults
+  }
+  if (type !== 'application/json' || !fits({ ...components.schemas.Problem, additionalProperties: false }, body))
+    return [...faults, 'no problem body']
+  if (!promised.description.includes(`\`${body.code}\``)) faults.push(`${body.code} is not documented for ${status}`)
+  if (body.correlation_id !== headers.get('x-request-id')) faults.push('two correlation ids')
+  if (body.code === 'validation_error' && !(Array.isArray(body.details) && body.details.length > 0)) faults.push('no details')
+  return faults
+}

@@ -1,0 +1,79 @@
+import { type LiveServer, seeded } from '../live-server.ts'
+import { pathOf, type RightfulCall, rightfulCalls } from './rightful-calls.ts'
+
+const { org, user, usernames } = seeded
+const named = new Map(usernames.map((username) => [user(username) as string, username]))
+
+/** What the fuzz has made so far, so that a request can be in order; what may be switched off is kept apart from the rest. */
+export const liveWorld = async (live: LiveServer) => {
+  const projects: { id: string; owner: string }[] = []
+  const joined: { project: string; owner: string; user_id: string }[] = []
+  const parked = {
+    orgs: [] as string[],
+    projects: [] as string[],
+    users: ['bodo', 'bryn', 'bruno', 'beate'].map((name) => user(name) as string),
+  }
+  const leavers = ['abel', 'agnes', 'arne', 'axel', 'aldo'].map((name) => user(name) as string)
+  const joiners = ['anna', 'adam', 'asha', 'amara', 'alice'].map((name) => user(name) as string)
+  const aurora = { org_id: org.aurora }
+
+  const make = async (person: string, path: string, body: object): Promise<string> => {
+    const { status, text, body: made } = await live.call(person, 'POST', path, { body })
+    if (status !== 201) throw new Error(`the world of the fuzz cannot be made: ${status} ${text}`)
+    return made.id
+  }
+  for (let n = 0; n < 4; n += 1) {
+    parked.orgs.push(await make('ada', '/api/v1/orgs', { name: 'Parked', slug: `parked-${n}`, owner_user_id: user('bella') }))
+    parked.projects.push(await make('alice', pathOf('/api/v1/orgs/:org_id/projects', aurora), { name: 'Parked', slug: `parked-${n}` }))
+    const owner_user_id = user('amara')
+    const id = await make('alice', pathOf('/api/v1/orgs/:org_id/projects', aurora), { name: 'Open', slug: `open-${n}`, owner_user_id })
+    projects.push({ id, owner: 'amara' })
+  }
+
+  const at = <T>(list: readonly T[], pick: number): T => list[pick % list.length]!
+  const calls: Record<string, (pick: number) => RightfulCall> = {
+    'organization.create': (pick) => ({ person: 'ada', params: {}, body: { owner_user_id: at(joiners, pick) } }),
+    'organization.suspend': (pick) => ({ person: 'ada', params: { org_id: at(parked.orgs, pick) } }),
+    'organization.resume': (pick) => ({ person: 'ada', params: { org_id: at(parked.orgs, pick) } }),
+    'organization.member.remove': (pick) => ({ person: 'alice', params: { ...aurora, user_id: at(leavers, pick) } }),
+    'project.create': (pick) => ({ person: 'alice', params: aurora, body: { owner_user_id: at(joiners, pick) } }),
+    'project.archive': (pick) => ({ person: 'adam', params: { project_id: at(parked.projects, pick) } }),
+    'project.restore': (pick) => ({ person: 'adam', params: { project_id: at(parked.projects, pick) } }),
+    'project.member.add': (pick) => {
+      const { id, owner } = at(projects, pick)
+      const role_name = at(['project_owner', 'project_admin', 'project_member', 'project_viewer'], pick)
+      return { person: owner, params: { project_id: id }, body: { user_id: at(joiners, pick >> 3), role_name } }
+    },
+    'project.member.remove': (pick) => {
+      const { project, owner, user_id } = at(joined, pick) ?? { project: projects[0]!.id, owner: 'amara', user_id: user('anna') }
+      return { person: owner, params: { project_id: project, user_id } }
+    },
+    'user.disable': (pick) => ({ person: 'ada', params: { user_id: at(parked.users, pick) } }),
+    'user.enable': (pick) => ({ person: 'ada', params: { user_id: at(parked.users, pick) } }),
+  }
+
+  return {
+    /** Who may do this now, and on what. */
+    callFor: (operation: string, pick: number): RightfulCall => {
+      const { person, params } = rightfulCalls.find((call) => call.operation.id === operation)!
+      return calls[operation]?.(pick) ?? { person, params }
+    },
+    /** Remembers what a success has made or ended. */
+    // biome-ignore lint/suspicious/noExplicitAny: an answer is read as a stranger would
+    learn: (operation: string, params: Readonly<Record<string, string>>, body: any): void => {
+      const ended = (each: { project: string; user_id: string }) => each.project === params.project_id && each.user_id === params.user_id
+      if (operation === 'project.member.add') {
+        const owner = projects.find(({ id }) => id === params.project_id)?.owner
+        if (owner && named.get(body.user_id) !== owner) joined.push({ project: params.project_id!, owner, user_id: body.user_id })
+      }
+      if (operation === 'project.member.remove') joined.splice(Math.max(0, joined.findIndex(ended)), joined.some(ended) ? 1 : 0)
+      if (operation === 'project.create') {
+        // Its owner is whoever was named, or its creator; both are known by name.
+        const owner = named.get(body.owner_user_id) ?? 'alice'
+        projects.push({ id: body.id, owner })
+      }
+    },
+  }
+}
+
+export type LiveWorld = Awaited<ReturnType<typeof liveWorld>>
