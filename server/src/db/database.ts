@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { Problem } from '../kernel/problem.ts'
 import { problemOf, worthRetrying } from './database-errors.ts'
