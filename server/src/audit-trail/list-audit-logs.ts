@@ -28,6 +28,7 @@ const read = async (
   within: Within,
   query: AuditFilter & { limit?: number },
   slice: Slice,
+  place: Within = within,
 ): Promise<Listed<AuditLog>> => {
   const { format, ...filter } = query
   const wanted = format === 'jsonl' ? { ...slice, limit: linesAtMost } : slice
@@ -37,8 +38,8 @@ const read = async (
     action,
     resource_type: 'audit_log',
     resource_id: within.project_id ?? within.tenant_id,
-    tenant_id: within.tenant_id,
-    project_id: within.project_id,
+    tenant_id: place.tenant_id,
+    project_id: place.project_id,
     metadata: { filter: asked, rows: Math.min(rows.length, wanted.limit) },
   })
   const page = listed(rows, wanted, ({ id }) => id, shown)
@@ -47,8 +48,10 @@ const read = async (
 
 export const listPlatformAuditLogs: Answering<typeof OfPlatform> = async (work, { query: { tenant_id, ...query }, slice }) => {
   await authorize(work, 'platform.audit.read', platformKind, thePlatform)
-  const filtered = await read(work, 'audit_log.list_all', { tenant_id: tenant_id ?? null, project_id: null }, query, slice)
-  return filtered
+  // Recorded where the tenant can see it; of one that does not exist there is no record to put it in but the platform's.
+  const known = tenant_id === undefined ? undefined : await work.tx.maybe(findOrganization(tenant_id))
+  const place = { tenant_id: known?.id ?? null, project_id: null }
+  return read(work, 'audit_log.list_all', { tenant_id: tenant_id ?? null, project_id: null }, query, slice, place)
 }
 
 export const listOrganizationAuditLogs: Answering<typeof OfOrganization> = async (work, { params, query, slice }) => {

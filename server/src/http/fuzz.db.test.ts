@@ -68,8 +68,10 @@ const requestOf = ({ operation, pick, perturbation: change, ...plan }: Plan, cur
       break
     }
     case 'unknown_id': {
-      const name = nth(Object.keys(params))
-      if (name) params[name] = '01890000-0000-7000-8000-000000000000'
+      const places = [params, query, body ?? {}].flatMap((members) => Object.keys(members).map((name) => ({ members, name })))
+      const ids = places.filter(({ name }) => name.endsWith('_id') && !['actor_id', 'resource_id', 'correlation_id'].includes(name))
+      const chosen = ids[change.which % Math.max(1, ids.length)]
+      if (chosen) (chosen.members as Record<string, unknown>)[chosen.name] = '01890000-0000-7000-8000-000000000000'
       break
     }
     case 'capitals':
@@ -155,6 +157,16 @@ describe('the fuzz', () => {
     const texts = (from: number) => JSON.stringify(plansOf(operations, from, 200))
     expect(texts(1)).toBe(texts(1))
     expect(texts(1)).not.toBe(texts(2))
+  })
+})
+
+describe('what the fuzz has found', () => {
+  test.for([
+    ['an integer without end', 'ada', '/api/v1/admin/users?limit=Infinity', 400],
+    ['a day that the calendar lacks', 'otto', '/api/v1/admin/audit-logs?to=2024-99-99T99:99:99.999Z', 400],
+    ['a filter for a tenant that is not there', 'otto', '/api/v1/admin/audit-logs?tenant_id=01890000-0000-7000-8000-000000000000', 200],
+  ] as const)('HO-04 %s is no fault of the server', async ([, person, path, status]) => {
+    expect((await live.call(person, 'GET', path)).status).toBe(status)
   })
 })
 
