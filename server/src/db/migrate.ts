@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 
 const folder = fileURLToPath(new URL('../../../db/', import.meta.url))
-const lock = 7_290_431
+/** Held by whoever changes the tables as a whole. */
+export const migrationLock = 7_290_431
 
 interface Migration {
   name: string
@@ -46,7 +47,7 @@ export const migrate = async ({
     if (version[0].number < 150_000) throw new Error('PostgreSQL 15 or newer is needed; this one is older.')
     await client.query('begin')
     // Several servers may start at once; one migrates, the others wait here.
-    await client.query('select pg_advisory_xact_lock($1)', [lock])
+    await client.query('select pg_advisory_xact_lock($1)', [migrationLock])
     await client.query(
       'create table if not exists schema_migrations (name text primary key, hash text not null, applied_at timestamptz not null default now())',
     )
