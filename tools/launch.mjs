@@ -149,13 +149,23 @@ const parentOf = (pid) => {
   }
 }
 
+const commandOf = (pid) => {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
+  } catch {
+    return ''
+  }
+}
+
 // npm starts us through a shell, which dies of a signal to npm, or outlives an npm that was killed, and tells nobody.
 const whenAbandoned = (act) => {
   if (!process.env.npm_lifecycle_event) return undefined
   const parent = process.ppid
-  const grandparent = parentOf(parent)
+  const isShell = /^(a|ba|da|k|z)?sh$|^busybox$/.test(commandOf(parent))
+  // npm's own parent is no concern of ours: somebody may log out and leave npm running.
+  const grandparent = isShell ? parentOf(parent) : undefined
   const timer = setInterval(() => {
-    if (process.ppid === parent && parentOf(parent) === grandparent) return
+    if (process.ppid === parent && (!isShell || parentOf(parent) === grandparent)) return
     clearInterval(timer)
     act()
   }, 300)

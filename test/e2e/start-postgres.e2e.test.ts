@@ -7,10 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type PostgresRequest, startPostgres } from '@gatehouse/server/db/embedded/postgres'
 import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
+import { hasPart, parts } from '../../tools/test/parts.ts'
 
 const project = join(import.meta.dirname, '../..')
 const quick = { fsync: 'off', full_page_writes: 'off' }
-const debianBinDir = '/usr/lib/postgresql/15/bin'
+const debianBinDir = dirname(parts.postgres15.path)
 
 const folders: string[] = []
 const undo: (() => Promise<unknown>)[] = []
@@ -85,7 +86,7 @@ afterEach(async () => {
 })
 
 const binDirs: [string, string | undefined][] = [['the packaged PostgreSQL', undefined]]
-if (existsSync(debianBinDir)) binDirs.push(["Debian's PostgreSQL 15", debianBinDir])
+if (hasPart('postgres15')) binDirs.push(["Debian's PostgreSQL 15", debianBinDir])
 else test.skip("HO-01 Debian's PostgreSQL 15 (needs postgres15)")
 
 describe.each(binDirs)('HO-01 %s', (_, binDir) => {
@@ -135,7 +136,7 @@ test('HO-01 PostgreSQL runs as an unprivileged user, and its passwords are for t
   expect(statSync(dataDir).mode & 0o077).toBe(0)
 })
 
-test('HO-01 PostgreSQL does not outlive a starter that was killed with -9, and its process group too', async () => {
+test('HO-01 PostgreSQL does not outlive a starter that was killed with -9', async () => {
   const dataDir = newDataDir()
   const { child, pid } = await startInAnother(dataDir)
   expect(isRunning(pid)).toBe(true)
