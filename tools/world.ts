@@ -10,7 +10,7 @@ import { openDatabase } from './world/database.ts'
 import { explain } from './world/explain.ts'
 import { onParting } from './world/parting.ts'
 import { readSettings } from './world/settings.ts'
-import { chosenPlace, cursorKey, enterState } from './world/state.ts'
+import { chosenPlace, enterState, keepEnvironment, keyEncryptionKeys } from './world/state.ts'
 import { summaryOf } from './world/summary.ts'
 
 const stop = new AbortController()
@@ -64,7 +64,7 @@ const bringUp = async (): Promise<string> => {
   const applied = await prepareDatabase({ ownerUrl: database.ownerUrl, appRole: database.appRole })
   say(applied.length > 0 ? `migrated: ${applied.join(', ')}` : 'the schema is up to date')
   stop.signal.throwIfAborted()
-  await seedDevelopment({ databaseUrl: database.appUrl, issuer, keys: `first:${cursorKey(stateDir)}` })
+  await seedDevelopment({ databaseUrl: database.appUrl, issuer, keys: keyEncryptionKeys(stateDir) })
   stop.signal.throwIfAborted()
 
   say('starting the identity provider and the server')
@@ -78,9 +78,11 @@ const bringUp = async (): Promise<string> => {
     GATEHOUSE_PORT: String(settings.port),
     DATABASE_URL: database.appUrl,
     DATABASE_OWNER_URL: database.ownerUrl,
-    GATEHOUSE_CURSOR_KEY: cursorKey(stateDir),
+    GATEHOUSE_KEY_ENCRYPTION_KEYS: keyEncryptionKeys(stateDir),
+    GATEHOUSE_CHECKPOINT_FILE: join(stateDir, 'checkpoints.jsonl'),
     GATEHOUSE_OIDC_ISSUERS: JSON.stringify([{ issuer, audience: 'gatehouse-api' }]),
   }
+  keepEnvironment(stateDir, serverEnv)
   run(startChild({ name: 'server', file: 'server/src/main.ts', env: serverEnv, logFile: join(stateDir, 'server.log') }), 15)
   await answering('The server', `${address}/healthz`, stop.signal)
   return summaryOf({ address, issuer, stateDir })

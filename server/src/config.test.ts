@@ -7,7 +7,8 @@ const issuers = JSON.stringify([{ issuer: 'https://id.example', audience: 'gateh
 /** The least that a production start needs. */
 const least = {
   GATEHOUSE_OIDC_ISSUERS: issuers,
-  GATEHOUSE_CURSOR_KEY: key,
+  GATEHOUSE_KEY_ENCRYPTION_KEYS: `one:${key}`,
+  GATEHOUSE_CHECKPOINT_FILE: '/var/lib/gatehouse/checkpoints.jsonl',
   DATABASE_URL: 'postgres://app:hunter2@db.example/gatehouse',
 }
 const parse = (more: Record<string, string | undefined> = {}) => parseConfig({ ...least, ...more })
@@ -33,7 +34,7 @@ test('HO-03 with the least that it needs the server is a production server on lo
     has_lifeline: false,
   })
   expect(parse().issuers).toMatchObject([{ issuer: 'https://id.example', audience: 'gatehouse-api' }])
-  expect(parse().cursor_key.reveal()).toBe(key)
+  expect(parse()).toMatchObject({ checkpoint_seconds: 60, drain_seconds: 0, key_source: { from: 'environment' } })
   expect(parse().database_url.reveal()).toBe(least.DATABASE_URL)
 })
 
@@ -45,14 +46,17 @@ test('HO-03 what is given is taken', () => {
     GATEHOUSE_PORT: '0',
     GATEHOUSE_REGION: 'eu-north-1',
     GATEHOUSE_LOG_LEVEL: 'silent',
-    GATEHOUSE_CURSOR_KEY: `development-${key}`,
+    GATEHOUSE_KEY_ENCRYPTION_KEYS: '',
+    GATEHOUSE_KEY_ENCRYPTION_KEYS_FILE: '/etc/gatehouse/keys',
+    GATEHOUSE_CHECKPOINT_SECONDS: '5',
+    GATEHOUSE_DRAIN_SECONDS: '10',
     GATEHOUSE_LIFELINE: 'stdin',
     DATABASE_OWNER_URL: owner,
     PATH: '/usr/bin',
   })
   expect(config).toMatchObject({ profile: 'development', host: '0.0.0.0', port: 0, region: 'eu-north-1', log_level: 'silent' })
   expect(config.has_lifeline).toBe(true)
-  expect(config.cursor_key.reveal()).toBe(`development-${key}`)
+  expect(config).toMatchObject({ key_source: { from: 'file', path: '/etc/gatehouse/keys' }, checkpoint_seconds: 5, drain_seconds: 10 })
   expect(config.database_owner_url?.reveal()).toBe(owner)
 })
 
@@ -65,7 +69,10 @@ describe.each(configSettings)('$name', ({ name, default: fallback }) => {
   test(`HO-03 ${name} has ${fallback === null ? 'no default, and must be given' : `the default ${fallback}`}`, () => {
     if (fallback === null) expect(refusal({ [name]: undefined })).toBe(`${name} is not set, and there is no default for it.`)
     // Said and unsaid are the same; a development profile would need other companions.
-    else expect(inspect(parse({ [name]: fallback }))).toBe(inspect(parse({ [name]: undefined })))
+    // And without keys in the environment they must come from somewhere else.
+    const elsewhere = name === 'GATEHOUSE_KEY_ENCRYPTION_KEYS' ? { GATEHOUSE_KEY_ENCRYPTION_KEYS_FILE: '/etc/gatehouse/keys' } : {}
+    if (fallback !== null)
+      expect(inspect(parse({ ...elsewhere, [name]: fallback }))).toBe(inspect(parse({ ...elsewhere, [name]: undefined })))
   })
 })
 
@@ -83,8 +90,12 @@ test.each([
   ['GATEHOUSE_OIDC_ISSUERS', 'https://id.example'],
   ['GATEHOUSE_OIDC_ISSUERS', '[]'],
   ['GATEHOUSE_OIDC_ISSUERS', '[{"issuer":"https://id.example"}]'],
-  ['GATEHOUSE_CURSOR_KEY', 'hunter2-too-short'],
-  ['GATEHOUSE_CURSOR_KEY', `hunter2 ${key}`],
+  ['GATEHOUSE_KEY_ENCRYPTION_KEYS', 'hunter2-too-short'],
+  ['GATEHOUSE_KEY_ENCRYPTION_KEYS', `hunter2 one:${key}`],
+  ['GATEHOUSE_KEY_ENCRYPTION_KEYS', `one:${key},one:${key}`],
+  ['GATEHOUSE_CHECKPOINT_SECONDS', '0'],
+  ['GATEHOUSE_CHECKPOINT_SECONDS', '3601'],
+  ['GATEHOUSE_DRAIN_SECONDS', '1.5'],
   ['GATEHOUSE_LIFELINE', 'stdout'],
   ['DATABASE_URL', 'mysql://app:hunter2@db.example/gatehouse'],
   ['DATABASE_URL', 'db.example/hunter2'],
@@ -106,10 +117,17 @@ test('HO-03 a name that there is no setting for is refused, so that a misspelt o
 })
 
 test('HO-03 production refuses a development key', () => {
-  const development = `development-${key}`
-  expect(refusal({ GATEHOUSE_CURSOR_KEY: development })).toBe('GATEHOUSE_CURSOR_KEY is a development key; production refuses it.')
-  expect(refusal({ GATEHOUSE_PROFILE: 'production', GATEHOUSE_CURSOR_KEY: development })).toContain('development key')
-  expect(parse({ GATEHOUSE_PROFILE: 'development', GATEHOUSE_CURSOR_KEY: development }).profile).toBe('development')
+  const GATEHOUSE_KEY_ENCRYPTION_KEYS = `one:${key},two:development-${key}`
+  const sentence = 'GATEHOUSE_KEY_ENCRYPTION_KEYS: A key-encryption key is a development key; production refuses it.'
+  expect(refusal({ GATEHOUSE_KEY_ENCRYPTION_KEYS })).toBe(sentence)
+  expect(refusal({ GATEHOUSE_PROFILE: 'production', GATEHOUSE_KEY_ENCRYPTION_KEYS })).toBe(sentence)
+  expect(parse({ GATEHOUSE_PROFILE: 'development', GATEHOUSE_KEY_ENCRYPTION_KEYS }).profile).toBe('development')
+})
+
+test('HO-08 the keys come from exactly one source', () => {
+  const none = refusal({ GATEHOUSE_KEY_ENCRYPTION_KEYS: '' })
+  expect(none).toContain('Set exactly one of')
+  expect(refusal({ GATEHOUSE_KEY_ENCRYPTION_KEYS_COMMAND: '/usr/bin/kms' })).toBe(none)
 })
 
 test.each(['http://127.0.0.1:8091', 'https://localhost:8091', 'https://[::1]', 'http://id.example'])(
@@ -136,7 +154,7 @@ test('HO-03 whatever prints the configuration prints no secret', () => {
     inspect(deep, { depth: 9, showHidden: true }),
     JSON.stringify(deep),
     `${config.database_url}`,
-    String(config.cursor_key),
+    inspect(config.key_source),
   ]) {
     expect(printed).toContain('[secret]')
     for (const secret of ['hunter2', 'hunter3', key]) expect(printed).not.toContain(secret)
@@ -145,5 +163,5 @@ test('HO-03 whatever prints the configuration prints no secret', () => {
 
 test('HO-03 every secret setting is kept as a secret', () => {
   const secret = configSettings.filter(({ is_secret }) => is_secret).map(({ name }) => name)
-  expect(secret).toEqual(['GATEHOUSE_CURSOR_KEY', 'DATABASE_URL', 'DATABASE_OWNER_URL'])
+  expect(secret).toEqual(['GATEHOUSE_KEY_ENCRYPTION_KEYS', 'DATABASE_URL', 'DATABASE_OWNER_URL'])
 })

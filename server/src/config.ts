@@ -1,3 +1,4 @@
+import { type KeySource, readKeyRing } from './custody/key-ring.ts'
 import { Secret } from './kernel/secret.ts'
 import { type IssuerSettings, parseIssuers } from './principals/oidc/issuer-settings.ts'
 
@@ -26,10 +27,43 @@ export const configSettings = [
       'JSON list of the identity providers whose access tokens are accepted: `issuer`, `audience`, and where they differ from RFC 9068 `profile` (`keycloak`), `algorithms`, `username_claim`, `email_claim`, `jwks_refresh_seconds`, `jwks_max_age_seconds`, `clock_skew_seconds`.',
   },
   {
-    name: 'GATEHOUSE_CURSOR_KEY',
-    default: null,
+    name: 'GATEHOUSE_KEY_ENCRYPTION_KEYS',
+    default: 'none',
     is_secret: true,
-    purpose: 'Seals list cursors: at least 32 random bytes in base64url, the same on every process.',
+    purpose:
+      'The keys that seal secrets at rest: `id:key` items separated by commas, each key 32 random bytes in base64url. The first one seals, all of them open. Set this, its `_FILE` or its `_COMMAND`.',
+  },
+  {
+    name: 'GATEHOUSE_KEY_ENCRYPTION_KEYS_FILE',
+    default: 'none',
+    is_secret: false,
+    purpose: 'A file with the same items, one a line.',
+  },
+  {
+    name: 'GATEHOUSE_KEY_ENCRYPTION_KEYS_COMMAND',
+    default: 'none',
+    is_secret: false,
+    purpose: 'A program that prints the same items: the door to a KMS.',
+  },
+  {
+    name: 'GATEHOUSE_CHECKPOINT_FILE',
+    default: null,
+    is_secret: false,
+    purpose:
+      'Where signed checkpoints of the audit chains are appended: a file outside the database, best on storage that the database’s administrators cannot write. All processes of an installation share it.',
+  },
+  {
+    name: 'GATEHOUSE_CHECKPOINT_SECONDS',
+    default: '60',
+    is_secret: false,
+    purpose: 'How often a checkpoint is written where something happened: 1 to 3600.',
+  },
+  {
+    name: 'GATEHOUSE_DRAIN_SECONDS',
+    default: '0',
+    is_secret: false,
+    purpose:
+      'How long a stopping server says that it is not ready before it closes its port, so that a load balancer can look away: 0 to 300.',
   },
   {
     name: 'GATEHOUSE_LIFELINE',
@@ -61,7 +95,10 @@ export interface Config {
   readonly region: string
   readonly log_level: string
   readonly issuers: readonly IssuerSettings[]
-  readonly cursor_key: Secret
+  readonly key_source: KeySource
+  readonly checkpoint_file: string
+  readonly checkpoint_seconds: number
+  readonly drain_seconds: number
   readonly database_url: Secret
   readonly database_owner_url: Secret | null
   readonly has_lifeline: boolean
@@ -73,7 +110,6 @@ export class ConfigRefused extends Error {
 }
 
 const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
-const developmentKey = /^development-/
 
 const oneOf = <V extends string>(name: Name, value: string, values: readonly V[]): V => {
   if (!(values as readonly string[]).includes(value)) throw new ConfigRefused(`${name} must be one of ${values.join(', ')}.`)
@@ -101,6 +137,25 @@ const issuersFrom = (json: string, profile: Config['profile']) => {
   }
 }
 
+const keySourceFrom = (read: (name: Name) => string, profile: Config['profile']): KeySource => {
+  const text = read('GATEHOUSE_KEY_ENCRYPTION_KEYS')
+  const file = read('GATEHOUSE_KEY_ENCRYPTION_KEYS_FILE')
+  const command = read('GATEHOUSE_KEY_ENCRYPTION_KEYS_COMMAND')
+  if ([text, file, command].filter((given) => given !== 'none').length !== 1)
+    throw new ConfigRefused(
+      'Set exactly one of GATEHOUSE_KEY_ENCRYPTION_KEYS, GATEHOUSE_KEY_ENCRYPTION_KEYS_FILE and GATEHOUSE_KEY_ENCRYPTION_KEYS_COMMAND.',
+    )
+  if (text !== 'none') {
+    try {
+      readKeyRing(text, profile)
+    } catch (error) {
+      throw new ConfigRefused(`GATEHOUSE_KEY_ENCRYPTION_KEYS: ${(error as Error).message}`)
+    }
+    return { from: 'environment', text: new Secret(text) }
+  }
+  return file === 'none' ? { from: 'command', path: command } : { from: 'file', path: file }
+}
+
 export const parseConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
   const known = new Set<string>(configSettings.map(({ name }) => name))
   const unknown = Object.keys(environment).filter((name) => name.startsWith('GATEHOUSE_') && !known.has(name))
@@ -116,25 +171,23 @@ export const parseConfig = (environment: Readonly<Record<string, string | undefi
   }
 
   const profile = oneOf('GATEHOUSE_PROFILE', read('GATEHOUSE_PROFILE'), ['development', 'production'])
-  const key = matching(
-    'GATEHOUSE_CURSOR_KEY',
-    read('GATEHOUSE_CURSOR_KEY'),
-    /^(?:development-)?[A-Za-z0-9_-]{43,}$/,
-    '32 or more random bytes in base64url',
-  )
-  if (profile === 'production' && developmentKey.test(key))
-    throw new ConfigRefused('GATEHOUSE_CURSOR_KEY is a development key; production refuses it.')
+  const whole = (name: Name, least: number, most: number): number => {
+    const number = Number(matching(name, read(name), /^\d{1,9}$/, `a whole number from ${least} to ${most}`))
+    if (number < least || number > most) throw new ConfigRefused(`${name} must be a whole number from ${least} to ${most}.`)
+    return number
+  }
   const owner = read('DATABASE_OWNER_URL')
-  const port = Number(matching('GATEHOUSE_PORT', read('GATEHOUSE_PORT'), /^\d{1,5}$/, 'a port number'))
-  if (port > 65_535) throw new ConfigRefused('GATEHOUSE_PORT must be a port number.')
   return {
     profile,
     host: read('GATEHOUSE_HOST'),
-    port,
+    port: whole('GATEHOUSE_PORT', 0, 65_535),
     region: matching('GATEHOUSE_REGION', read('GATEHOUSE_REGION'), /^[a-z0-9-]{1,32}$/, 'lower-case letters, digits and hyphens'),
     log_level: oneOf('GATEHOUSE_LOG_LEVEL', read('GATEHOUSE_LOG_LEVEL'), levels),
     issuers: issuersFrom(read('GATEHOUSE_OIDC_ISSUERS'), profile),
-    cursor_key: new Secret(key),
+    key_source: keySourceFrom(read, profile),
+    checkpoint_file: read('GATEHOUSE_CHECKPOINT_FILE'),
+    checkpoint_seconds: whole('GATEHOUSE_CHECKPOINT_SECONDS', 1, 3600),
+    drain_seconds: whole('GATEHOUSE_DRAIN_SECONDS', 0, 300),
     database_url: new Secret(databaseUrl('DATABASE_URL', read('DATABASE_URL'))),
     database_owner_url: owner === 'none' ? null : new Secret(databaseUrl('DATABASE_OWNER_URL', owner)),
     has_lifeline: oneOf('GATEHOUSE_LIFELINE', read('GATEHOUSE_LIFELINE'), ['none', 'stdin']) === 'stdin',

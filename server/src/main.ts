@@ -1,44 +1,49 @@
-import { appendWith } from './audit/append.ts'
-import { verifyChains } from './audit/verify-chains.ts'
 import { parseConfig } from './config.ts'
-import { parseKeyRing } from './custody/key-ring.ts'
-import { openDatabase } from './db/database.ts'
 import { sealedCursors } from './http/cursor.ts'
 import { forgetOldAnswers } from './http/idempotency.ts'
 import { createServer } from './http/server.ts'
-import { auditKey } from './installation/own-secrets.ts'
+import { requireNotBehind } from './installation/compare-heads.ts'
+import { ownSecret } from './installation/own-secrets.ts'
+import { writeCheckpoint } from './installation/write-checkpoint.ts'
+import { openInstallation } from './open-installation.ts'
 import { identifyPerson } from './principals/identify-person.ts'
 import { humanTokens } from './principals/oidc/human-tokens.ts'
-import { requireFitDatabase } from './start-checks.ts'
 import { sentenceOf } from './start-sentence.ts'
 import { answersWith, tenancySubscribers } from './wiring.ts'
 
 const start = async () => {
   const config = parseConfig(process.env)
-  const { region, issuers, host, port } = config
-  const database = openDatabase({ url: config.database_url.reveal(), onError: (error) => console.error(`database: ${error.message}`) })
-  await requireFitDatabase(config, database)
-  const ring = parseKeyRing(`first:${config.cursor_key.reveal()}`)
-  const key = await auditKey(database, ring)
-  const append = appendWith({ region, key })
+  const { issuers, host, port } = config
+  const { database, ring, append, checkpoints, verify } = await openInstallation(config, (error) =>
+    console.error(`database: ${error.message}`),
+  )
+  await requireNotBehind(database, checkpoints)
   const tokens = humanTokens(issuers)
   const app = await createServer({
-    answers: answersWith({ verify: async (reader) => ({ ...(await verifyChains(reader, key)), checkpoints: 0 }) }),
+    answers: answersWith({ verify }),
     database,
     append,
-    cursors: sealedCursors(config.cursor_key),
+    cursors: sealedCursors(await ownSecret(database, ring, 'cursor_key')),
     identify: identifyPerson(tokens, database, tenancySubscribers, append),
     logger: { level: config.log_level },
   })
 
-  const sweep = setInterval(() => forgetOldAnswers(database).catch((error: Error) => app.log.warn({ err: error }, 'sweep failed')), 600_000)
+  /** Does something now and then; a failure is told, and it is tried again the next time. */
+  const every = (seconds: number, what: string, act: () => Promise<unknown>) => {
+    const tick = () => act().catch((error: Error) => app.log.error({ err: error }, `${what} failed`))
+    return { timer: setInterval(tick, seconds * 1000), tick }
+  }
+  const sweep = every(600, 'sweeping old answers', () => forgetOldAnswers(database))
+  const checkpoint = every(config.checkpoint_seconds, 'writing a checkpoint', () => writeCheckpoint(database, checkpoints))
+
   let stopping = false
   const stop = async () => {
     if (stopping) return
     stopping = true
-    clearInterval(sweep)
+    for (const { timer } of [sweep, checkpoint]) clearInterval(timer)
     // Requests under way are answered; what comes after gets no connection.
     await app.close()
+    await checkpoint.tick()
     tokens.stop()
     await database.close()
     process.exit(0)

@@ -33,7 +33,8 @@ const check = async (profile: 'production' | 'development', url: string, ownerUr
   const config = parseConfig({
     GATEHOUSE_PROFILE: profile,
     GATEHOUSE_OIDC_ISSUERS: JSON.stringify([{ issuer: 'https://id.example', audience: 'gatehouse-api' }]),
-    GATEHOUSE_CURSOR_KEY: 'k'.repeat(43),
+    GATEHOUSE_KEY_ENCRYPTION_KEYS: `one:${'k'.repeat(43)}`,
+    GATEHOUSE_CHECKPOINT_FILE: '/nonexistent/checkpoints.jsonl',
     DATABASE_URL: url,
     DATABASE_OWNER_URL: ownerUrl,
   })

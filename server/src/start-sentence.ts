@@ -1,11 +1,14 @@
 import { ConfigRefused } from './config.ts'
+import { EnvelopeRefused } from './custody/envelope.ts'
+import { CheckpointsRefused } from './installation/checkpoint.ts'
 import { Problem } from './kernel/problem.ts'
 
 const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET)/
 
 /** What an operator reads when the start fails: one sentence that says what to do, not where the code stood. */
 export const sentenceOf = (error: unknown): string => {
-  if (error instanceof ConfigRefused) return error.message
+  if (error instanceof ConfigRefused || error instanceof CheckpointsRefused) return error.message
+  if (error instanceof EnvelopeRefused) return `A secret of this installation does not open: ${error.message}.`
   if (error instanceof Problem && error.code === 'dependency_unavailable') return 'The database in DATABASE_URL does not answer.'
   const { code = '', message, hostname } = error as NodeJS.ErrnoException & { hostname?: string }
   const [line = ''] = String(message).split('\n')

@@ -13,9 +13,13 @@ import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 import { asSuperuser } from '../superuser.ts'
 
 const project = join(import.meta.dirname, '../..')
+// Comes to a machine with Debian's PostgreSQL.
+const openssl = '/usr/bin/openssl'
 const issuer = 'https://id.gatehouse.invalid'
-const cursorKey = randomBytes(32).toString('base64url')
-const secrets = [cursorKey]
+const sealingKey = randomBytes(32).toString('base64url')
+const secrets = [sealingKey]
+const checkpoints = mkdtempSync(join(tmpdir(), 'gatehouse-checkpoints-'))
+afterAll(() => rmSync(checkpoints, { recursive: true }))
 
 type Environment = Record<string, string | undefined>
 const issuers = (...list: string[]) => JSON.stringify(list.map((each) => ({ issuer: each, audience: 'gatehouse-api' })))
@@ -25,7 +29,8 @@ const production = (database: { appUrl: string; ownerUrl?: string }): Environmen
   GATEHOUSE_PORT: '0',
   GATEHOUSE_LIFELINE: 'stdin',
   GATEHOUSE_OIDC_ISSUERS: issuers(issuer),
-  GATEHOUSE_CURSOR_KEY: cursorKey,
+  GATEHOUSE_KEY_ENCRYPTION_KEYS: `first:${sealingKey}`,
+  GATEHOUSE_CHECKPOINT_FILE: join(checkpoints, new URL(database.appUrl).pathname),
   DATABASE_URL: database.appUrl,
   DATABASE_OWNER_URL: database.ownerUrl,
 })
@@ -152,8 +157,10 @@ describe('a good production start', () => {
 
 describe('production refuses, in one sentence', () => {
   test('HO-03 a development key', async () => {
-    const environment = { ...production(clone), GATEHOUSE_CURSOR_KEY: `development-${cursorKey}` }
-    expect(await refusal(environment)).toBe('GATEHOUSE_CURSOR_KEY is a development key; production refuses it.')
+    const environment = { ...production(clone), GATEHOUSE_KEY_ENCRYPTION_KEYS: `first:development-${sealingKey}` }
+    expect(await refusal(environment)).toBe(
+      'GATEHOUSE_KEY_ENCRYPTION_KEYS: A key-encryption key is a development key; production refuses it.',
+    )
   })
 
   test.each(['http://127.0.0.1:8091', 'https://localhost:8091', 'http://id.example'])('HO-03 the development provider %s', async (each) => {
@@ -162,7 +169,7 @@ describe('production refuses, in one sentence', () => {
   })
 
   test('HO-03 a seeded database', async () => {
-    const keys = `first:${cursorKey}`
+    const keys = `first:${sealingKey}`
     await seedDevelopment({ databaseUrl: clone.appUrl, issuer: 'http://127.0.0.1:8091', keys })
     const sentence = 'This database holds seeded development people; production refuses it.'
     expect(await refusal(production(clone))).toBe(sentence)
@@ -191,7 +198,7 @@ describe('production refuses, in one sentence', () => {
     expect(await refusal({ ...production(clone), GATEHOUSE_DATABASE_URL: clone.appUrl })).toContain(
       'There is no setting GATEHOUSE_DATABASE_URL;',
     )
-    for (const name of ['DATABASE_URL', 'GATEHOUSE_CURSOR_KEY', 'GATEHOUSE_OIDC_ISSUERS'])
+    for (const name of ['DATABASE_URL', 'GATEHOUSE_CHECKPOINT_FILE', 'GATEHOUSE_OIDC_ISSUERS'])
       expect(await refusal({ ...production(clone), [name]: undefined })).toBe(`${name} is not set, and there is no default for it.`)
   })
 
@@ -231,11 +238,11 @@ describe('production refuses, in one sentence', () => {
 })
 
 test('HO-03 development takes what production refuses', async () => {
-  await seedDevelopment({ databaseUrl: clone.appUrl, issuer: 'http://127.0.0.1:8091', keys: `first:development-${cursorKey}` })
+  await seedDevelopment({ databaseUrl: clone.appUrl, issuer: 'http://127.0.0.1:8091', keys: `first:development-${sealingKey}` })
   const server = await startServer({
     ...production(clone),
     GATEHOUSE_PROFILE: 'development',
-    GATEHOUSE_CURSOR_KEY: `development-${cursorKey}`,
+    GATEHOUSE_KEY_ENCRYPTION_KEYS: `first:development-${sealingKey}`,
     GATEHOUSE_OIDC_ISSUERS: issuers('http://127.0.0.1:8091'),
   })
   expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
@@ -252,7 +259,7 @@ describe.runIf(hasPart('postgres15'))("Debian's PostgreSQL 15 over TLS", () => {
   const certificate = (name: string, host: string) => {
     const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${host}`]
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', file(`${name}.key`)]
-    execFileSync('openssl', ['req', '-x509', '-days', '2', ...key, '-out', file(`${name}.crt`), ...subject], { stdio: 'pipe' })
+    execFileSync(openssl, ['req', '-x509', '-days', '2', ...key, '-out', file(`${name}.crt`), ...subject], { stdio: 'pipe' })
   }
   /** PostgreSQL reads a key only if it belongs to the user that it runs as. */
   const present = async (name: string) => {

@@ -34,14 +34,23 @@ export const enterState = async (stateDir: string): Promise<Lock> => {
   )
 }
 
-/** Made once: a new key at every start would void the cursors that clients hold. */
-export const cursorKey = (stateDir: string): string => {
-  const path = join(stateDir, 'cursor-key')
-  if (!existsSync(path)) writeFileSync(path, `development-${randomBytes(32).toString('base64url')}`, { mode: 0o600 })
+/** Made once: with another key, nothing that was sealed before would open. Production refuses it by its name. */
+export const keyEncryptionKeys = (stateDir: string): string => {
+  const path = join(stateDir, 'key-encryption-keys')
+  if (!existsSync(path)) writeFileSync(path, `local:development-${randomBytes(32).toString('base64url')}`, { mode: 0o600 })
   return readFileSync(path, 'utf8')
 }
 
-const isOurs = (name: string) => /^(postgres([.-].*)?|idp|idp\.log.*|server\.log.*|cursor-key)$/.test(name)
+/** What the server was started with, so that a command can be run beside it. */
+const environmentFile = (stateDir: string) => join(stateDir, 'server-environment.json')
+export const keepEnvironment = (stateDir: string, environment: Record<string, string>): void => {
+  writeFileSync(environmentFile(stateDir), JSON.stringify(environment), { mode: 0o600 })
+}
+export const keptEnvironment = (stateDir: string): Record<string, string> | undefined =>
+  existsSync(environmentFile(stateDir)) ? JSON.parse(readFileSync(environmentFile(stateDir), 'utf8')) : undefined
+
+const isOurs = (name: string) =>
+  /^(postgres([.-].*)?|idp|idp\.log.*|server\.log.*|key-encryption-keys|server-environment\.json|checkpoints\.jsonl)$/.test(name)
 
 /** Removes what a world keeps, and the folder if nothing else is in it: a mistyped folder name must not cost somebody their files. */
 export const wipeState = (stateDir: string): boolean => {

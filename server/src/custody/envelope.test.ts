@@ -79,7 +79,7 @@ describe('key sources', () => {
     await chmod(program, 0o700)
     const sealed = seal(older, new Secret('x'), 'b')
     for (const source of [
-      { from: 'environment', text } as const,
+      { from: 'environment', text: new Secret(text) } as const,
       { from: 'file', path: file } as const,
       { from: 'command', path: program } as const,
     ]) {
@@ -94,14 +94,14 @@ describe('key sources', () => {
     await expect(loadKeyRing({ from: 'file', path: join(folder, 'absent') }, 'production')).rejects.toThrow(KeysRefused)
     await expect(loadKeyRing({ from: 'command', path: '/bin/false' }, 'production')).rejects.toThrow(KeysRefused)
     for (const text of ['', 'one', `one:${one.slice(1)}`, `one:${one},one:${two}`, `One:${one}`, `one:${one}=`]) {
-      const refused = await loadKeyRing({ from: 'environment', text }, 'production').catch((error: Error) => error)
+      const refused = await loadKeyRing({ from: 'environment', text: new Secret(text) }, 'production').catch((error: Error) => error)
       expect(refused).toBeInstanceOf(KeysRefused)
       expect(String(refused)).not.toContain(one.slice(1))
     }
   })
 
   test('HO-03 production refuses development keys', async () => {
-    const source = { from: 'environment', text: `one:${one},dev:development-${two}` } as const
+    const source = { from: 'environment', text: new Secret(`one:${one},dev:development-${two}`) } as const
     await expect(loadKeyRing(source, 'production')).rejects.toThrow('development key')
     expect((await loadKeyRing(source, 'development')).ids).toEqual(['one', 'dev'])
   })

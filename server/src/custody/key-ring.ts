@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
+import type { Secret } from '../kernel/secret.ts'
 
 /** The key-encryption keys this process knows. New envelopes are sealed with the active one; every known one opens. */
 export interface KeyRing {
@@ -11,7 +12,7 @@ export interface KeyRing {
 
 /** Where the keys come from. None of them is in the database that they protect. */
 export type KeySource =
-  | { readonly from: 'environment'; readonly text: string }
+  | { readonly from: 'environment'; readonly text: Secret }
   | { readonly from: 'file' | 'command'; readonly path: string }
 
 export class KeysRefused extends Error {
@@ -36,10 +37,18 @@ export const parseKeyRing = (text: string): KeyRing => {
   return { active_id: items[0]![0], keyOf: (key_id) => keys.get(key_id), ids: [...keys.keys()] }
 }
 
-export const isDevelopmentKey = (text: string): boolean => /(?:^|[\s,])[^:,\s]+:development-/.test(text)
+const developmentKey = /(?:^|[\s,])[^:,\s]+:development-/
+
+/** As `parseKeyRing`, and production refuses keys that say of themselves that they are for development. */
+export const readKeyRing = (text: string, profile: 'development' | 'production'): KeyRing => {
+  const ring = parseKeyRing(text)
+  if (profile === 'production' && developmentKey.test(text))
+    throw new KeysRefused('A key-encryption key is a development key; production refuses it.')
+  return ring
+}
 
 const textOf = async (source: KeySource): Promise<string> => {
-  if (source.from === 'environment') return source.text
+  if (source.from === 'environment') return source.text.reveal()
   try {
     if (source.from === 'file') return await readFile(source.path, 'utf8')
     // The door to a KMS: a program of the operator's prints the keys, and nothing of it is kept but them.
@@ -50,9 +59,5 @@ const textOf = async (source: KeySource): Promise<string> => {
   }
 }
 
-export const loadKeyRing = async (source: KeySource, profile: 'development' | 'production'): Promise<KeyRing> => {
-  const text = await textOf(source)
-  if (profile === 'production' && isDevelopmentKey(text))
-    throw new KeysRefused('A key-encryption key is a development key; production refuses it.')
-  return parseKeyRing(text)
-}
+export const loadKeyRing = async (source: KeySource, profile: 'development' | 'production'): Promise<KeyRing> =>
+  readKeyRing(await textOf(source), profile)

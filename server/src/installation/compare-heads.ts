@@ -1,6 +1,7 @@
 import { hashesAt } from '../audit/audit-queries.ts'
 import { platformChain } from '../audit/chain.ts'
 import type { Database } from '../db/database.ts'
+import { CheckpointsRefused } from './checkpoint.ts'
 import type { CheckpointLog } from './checkpoint-log.ts'
 import { readInstallation } from './installation-queries.ts'
 
@@ -27,4 +28,13 @@ export const behindCheckpoints = async (database: Database, log: CheckpointLog):
   const whose = chain_id === platformChain ? 'the platform' : `tenant ${chain_id}`
   const more = behind.length > 1 ? ` (and ${behind.length - 1} more)` : ''
   return `row ${seq} in the audit chain of ${whose}${more} is not the one that a signed checkpoint remembers`
+}
+
+/** A server on such a database would honour what has long been taken away. */
+export const requireNotBehind = async (database: Database, log: CheckpointLog): Promise<void> => {
+  const behind = await behindCheckpoints(database, log)
+  if (behind)
+    throw new CheckpointsRefused(
+      `This database is not the one that its signed checkpoints saw: ${behind}. If it was restored from a backup, accept that with: npm run restore -- --accept --reason "why"`,
+    )
 }

@@ -1,0 +1,49 @@
+import type { KeyObject } from 'node:crypto'
+import { type Append, appendWith } from './audit/append.ts'
+import { type Config, ConfigRefused } from './config.ts'
+import { type KeyRing, KeysRefused, loadKeyRing } from './custody/key-ring.ts'
+import { type Database, openDatabase, type Reader } from './db/database.ts'
+import { checkpointKey } from './installation/checkpoint.ts'
+import { type CheckpointStore, checkpointFile } from './installation/checkpoint-file.ts'
+import { type CheckpointLog, checkpointLog } from './installation/checkpoint-log.ts'
+import { auditKey, ownSecret } from './installation/own-secrets.ts'
+import { verifyRecord } from './installation/verify-record.ts'
+import { requireFitDatabase } from './start-checks.ts'
+
+/** What every process of this installation opens first: the server, and the commands that operate on it. */
+export interface OpenInstallation {
+  readonly database: Database
+  readonly ring: KeyRing
+  readonly append: Append
+  readonly checkpoints: CheckpointLog
+  readonly verify: (reader: Reader) => ReturnType<typeof verifyRecord>
+}
+
+const keysOf = async (config: Config): Promise<KeyRing> => {
+  try {
+    return await loadKeyRing(config.key_source, config.profile)
+  } catch (error) {
+    throw error instanceof KeysRefused ? new ConfigRefused(error.message) : error
+  }
+}
+
+export const openInstallation = async (config: Config, onError: (error: Error) => void): Promise<OpenInstallation> => {
+  const ring = await keysOf(config)
+  const database = openDatabase({ url: config.database_url.reveal(), onError })
+  try {
+    await requireFitDatabase(config, database)
+    const key = await auditKey(database, ring)
+    const signing: KeyObject = checkpointKey(await ownSecret(database, ring, 'checkpoint_key'))
+    const store: CheckpointStore = checkpointFile(config.checkpoint_file)
+    return {
+      database,
+      ring,
+      append: appendWith({ region: config.region, key }),
+      checkpoints: checkpointLog(store, signing),
+      verify: (reader) => verifyRecord(reader, key, store, signing),
+    }
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
