@@ -1,14 +1,15 @@
 // Which room may look into which. A new edge is a new word in this table, and so a line in a diff.
-const rails = ['http', 'authz', 'policies', 'audit', 'work', 'db', 'kernel']
+const rails = ['http', 'authz', 'policies', 'audit', 'work', 'db', 'telemetry', 'kernel']
 
 const rooms = {
   kernel: [],
+  telemetry: ['kernel'],
   db: ['kernel'],
   work: ['db', 'kernel'],
   audit: ['work', 'db', 'kernel'],
   policies: ['work', 'db', 'kernel'],
   authz: ['policies', 'audit', 'work', 'db', 'kernel'],
-  http: ['authz', 'policies', 'audit', 'work', 'db', 'kernel'],
+  http: ['authz', 'policies', 'audit', 'work', 'db', 'telemetry', 'kernel'],
   tenancy: [...rails],
   principals: ['tenancy', ...rails],
   roles: ['principals', 'tenancy', ...rails],
@@ -35,6 +36,8 @@ const doors = [
   { library: 'pg', room: 'db' },
   { library: 'fastify', room: 'http' },
   { library: '@fastify/[^/]+', room: 'http' },
+  { library: 'prom-client', room: 'telemetry' },
+  { library: '@opentelemetry/[^/]+', room: 'telemetry' },
 ]
 
 const anyOf = (names) => `(?:${names.join('|')})`

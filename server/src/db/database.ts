@@ -23,6 +23,8 @@ export interface Database {
   transaction<T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>): Promise<T>
   /** Whether the database answers now. */
   ping(): Promise<boolean>
+  /** Connections of the pool, and how many wait for one. */
+  stats(): { readonly total: number; readonly idle: number; readonly waiting: number }
   close(): Promise<void>
 }
 
@@ -146,6 +148,7 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
         return false
       }
     },
+    stats: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
     close: () => pool.end(),
   }
 }

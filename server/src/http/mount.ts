@@ -5,6 +5,7 @@ import { record } from '../audit/record.ts'
 import { isAction } from '../authz/actions.ts'
 import type { Database } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import { type Actor, newTrail, type Trail, type Work } from '../work/work.ts'
 import { type Answer, Lines, type Listed, type Slice } from './answer.ts'
 import type { Cursors } from './cursor.ts'
@@ -15,6 +16,10 @@ export interface Rails {
   readonly database: Database
   readonly cursors: Cursors
   readonly append: Append
+}
+
+interface Mounting extends Rails {
+  readonly metrics: Metrics
 }
 
 interface Asking {
@@ -95,8 +100,8 @@ const recordRefusal = async (
 const isRefusal = (error: unknown): error is Problem => error instanceof Problem && (error.status === 403 || error.status === 404)
 
 /** The one place where a request becomes work: one transaction, the verb, the invariants, the record. */
-export const mount = (app: FastifyInstance, { operation, verb }: Answer, rails: Rails): void => {
-  const { database, cursors, append } = rails
+export const mount = (app: FastifyInstance, { operation, verb }: Answer, rails: Mounting): void => {
+  const { database, cursors, append, metrics } = rails
 
   const perform = async (work: Work, asking: Asking, key: string | undefined): Promise<unknown> => {
     if (key !== undefined) {
@@ -128,14 +133,18 @@ export const mount = (app: FastifyInstance, { operation, verb }: Answer, rails: 
         throw new Problem('insufficient_permissions', { reason_code: 'permission_denied' })
       requireAgreement(request.headers['x-project-id'], asking.params)
       const key = idempotencyKeyOf(operation, request.headers['idempotency-key'])
-      return await database.transaction(operation.effect === 'read' ? 'read' : 'write', (tx) => {
-        // A transaction may be tried again; each try has its own trail.
-        outer = { ...outer, trail: newTrail() }
-        return perform({ ...outer, now: tx.now, tx }, asking, key)
-      })
+      return await request.span.within('transaction', () =>
+        database.transaction(operation.effect === 'read' ? 'read' : 'write', (tx) => {
+          // A transaction may be tried again; each try has its own trail.
+          outer = { ...outer, trail: newTrail() }
+          return perform({ ...outer, now: tx.now, tx }, asking, key)
+        }),
+      )
     } catch (error) {
-      if (isRefusal(error)) await recordRefusal(rails, operation, outer, asking, error)
+      if (isRefusal(error)) await request.span.within('refusal', () => recordRefusal(rails, operation, outer, asking, error))
       throw error
+    } finally {
+      for (const { allowed, reason_code } of outer.trail.asked) metrics.decided(allowed ? 'allow' : 'deny', reason_code ?? 'none')
     }
   }
 

@@ -37,6 +37,7 @@ const retryAfterSeconds = (problem: Problem): number | undefined => {
 
 export const replyWithProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
   const problem = asProblem(error)
+  request.problem_code = problem.code
   if (problem.status >= 500) request.log.error({ err: problem.cause ?? error, code: problem.code }, 'request failed')
   const retry = retryAfterSeconds(problem)
   if (retry !== undefined) reply.header('retry-after', retry)

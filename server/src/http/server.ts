@@ -1,16 +1,22 @@
 import helmet from '@fastify/helmet'
 import rateLimit from '@fastify/rate-limit'
 import type { Operation } from '@gatehouse/contract/operation'
+import type { ProblemCode } from '@gatehouse/contract/problems'
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { parseStrictJson, settleText } from '../kernel/strict-json.ts'
 import { readPolicy } from '../policies/read-policy.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import type { RequestSpan } from '../telemetry/spans.ts'
 import type { Actor } from '../work/work.ts'
 import type { Answer } from './answer.ts'
 import { correlationIdOf } from './correlation.ts'
 import { serveDocs } from './docs.ts'
+import { drainOnClose } from './drain.ts'
+import { serveHealth } from './health.ts'
 import { mount, type Rails, requireDeclared } from './mount.ts'
+import { noteUnread, type Observers, type OnRejected, observe } from './observe.ts'
 import { openApiDocument } from './openapi.ts'
 import { guardHeaders, rawProblem, replyWithProblem } from './problem-reply.ts'
 import { settleIds } from './settle-ids.ts'
@@ -19,6 +25,13 @@ import { compileValidator, readIntegers } from './validation.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     actor: Actor | null
+    /** Set before anything else happens to a request. */
+    span: RequestSpan
+    problem_code: ProblemCode | null
+  }
+  interface FastifyInstance {
+    /** A second wish to stop: ends the grace of a drain under way, a third ends its connections. */
+    hurry: () => void
   }
   interface FastifyContextConfig {
     operation?: Operation
@@ -30,6 +43,12 @@ export interface ServerParts extends Rails {
   /** Who a bearer token speaks for; throws a problem if for nobody. */
   readonly identify: (token: string, correlation_id: string) => Promise<Actor>
   readonly logger: FastifyServerOptions['logger']
+  readonly metrics?: Metrics
+  readonly onRejected?: OnRejected
+  /** Whether the keys of every issuer are at hand. */
+  readonly identityReady?: () => boolean
+  /** How long a closing server still takes connections while its readiness says no. */
+  readonly drain_seconds?: number
 }
 
 const bodyLimit = 256 * 1024
@@ -58,8 +77,8 @@ const settleAll = (values: object, settle: (text: string) => string): void => {
     if (typeof value === 'string') (values as Record<string, string>)[name] = settle(value)
 }
 
-const createInstance = (parts: ServerParts): FastifyInstance =>
-  fastify({
+const createInstance = (parts: ServerParts, observers: Observers): FastifyInstance => {
+  const app = fastify({
     logger: parts.logger ?? false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlation_id' }),
     requestIdHeader: false,
@@ -69,19 +88,29 @@ const createInstance = (parts: ServerParts): FastifyInstance =>
     requestTimeout: 12_000,
     keepAliveTimeout: 30_000,
     forceCloseConnections: 'idle',
+    // Who already has a connection is still answered while the server closes.
+    return503OnClosing: false,
     exposeHeadRoutes: false,
     http: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 2000, requireHostHeader: false },
     routerOptions: { maxParamLength: 200, caseSensitive: true },
     frameworkErrors: (error, request, reply) => {
-      // These come before the hooks that would echo the id.
+      // These come before the hooks that would observe and echo the id.
+      observe(request, reply, observers)
       reply.header('x-request-id', request.id).header('x-correlation-id', request.id).headers(guardHeaders)
       replyWithProblem(error, request, reply)
     },
     clientErrorHandler: (error, socket) => {
-      if (socket.writable) socket.write(rawProblem(clientErrors[error.code] ?? 'invalid_request', newId('correlation')))
+      const code = clientErrors[error.code] ?? 'invalid_request'
+      const correlation_id = newId('correlation')
+      if (socket.writable) {
+        socket.write(rawProblem(code, correlation_id))
+        noteUnread(app.log, observers, correlation_id, code)
+      }
       socket.destroy()
     },
   } as FastifyServerOptions) as FastifyInstance
+  return app
+}
 
 /** Under which name a caller's requests are counted; no type of actor has a space in it. */
 export const rateKey = (actor: Actor | null, ip: string): string => (actor ? `${actor.type} ${actor.id}` : `address ${ip}`)
@@ -102,12 +131,20 @@ const limitedPerMinute = (app: FastifyInstance, parts: ServerParts) => {
 /** Builds the server from its parts; whoever passes broken parts gets a broken server, and no other switch exists. */
 export const createServer = async (parts: ServerParts): Promise<FastifyInstance> => {
   for (const { operation } of parts.answers) requireDeclared(operation)
-  const app = createInstance(parts)
+  const observers = { metrics: parts.metrics ?? createMetrics(), onRejected: parts.onRejected ?? (() => {}) }
+  observers.metrics.watchPool(() => parts.database.stats())
+  const app = createInstance(parts, observers)
   app.setValidatorCompiler(compileValidator)
   app.setErrorHandler(replyWithProblem)
   // Node answers an unknown expectation by itself, without an id or a body; we have none to meet and may ignore it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('actor', null)
+  app.decorateRequest('problem_code', null)
+  app.decorateRequest('span')
+  const drain = drainOnClose(app, parts.drain_seconds ?? 0)
+  app.decorate('hurry', drain.hurry)
+  // First of all hooks, so that no answer escapes it.
+  app.addHook('onRequest', async (request, reply) => observe(request, reply, observers))
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit }, async (_request: unknown, bytes: Buffer) =>
     bytes.length === 0 ? undefined : parseStrictJson(bytes),
@@ -132,7 +169,8 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     if (!operation) return
     // Before the body is read: a stranger's payload is not worth parsing.
     try {
-      request.actor = await parts.identify(bearerOf(request.headers.authorization), request.id)
+      const token = bearerOf(request.headers.authorization)
+      request.actor = await request.span.within('identify', () => parts.identify(token, request.id))
     } catch (error) {
       if (error instanceof Problem && error.status === 401) await countRequest(request)
       throw error
@@ -159,12 +197,8 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     throw new Problem('route_not_found')
   })
 
-  for (const each of parts.answers) mount(app, each, parts)
-  app.get('/healthz', async () => ({ status: 'ok' }))
-  app.get('/readyz', async (_request, reply) => {
-    const isReady = await parts.database.ping()
-    return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'unready', database: isReady ? 'ok' : 'unavailable' })
-  })
+  for (const each of parts.answers) mount(app, each, { ...parts, metrics: observers.metrics })
+  serveHealth(app, { ...parts, ...observers, isDraining: drain.isDraining })
   const document = openApiDocument(parts.answers.map(({ operation }) => operation))
   app.get('/openapi.json', async () => document)
   await serveDocs(app, document)

@@ -1,0 +1,79 @@
+import { type ProblemCode, problems } from '@gatehouse/contract/problems'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { beginRequestSpan, type RequestSpan } from '../telemetry/spans.ts'
+
+/** Told of every request that was answered 401, with where it came from. */
+export type OnRejected = (code: string, address: string) => void
+
+export interface Observers {
+  readonly metrics: Metrics
+  readonly onRejected: OnRejected
+}
+
+/** Asked many times a minute by machines: worth a line only if the answer is not the usual one. */
+const probes = new Set(['/healthz', '/readyz', '/metrics'])
+
+/** What a request is called in logs, metrics and traces. Never its address, which holds ids and whatever else the caller wrote. */
+const nameOf = ({ routeOptions }: FastifyRequest) => {
+  const route = routeOptions.url ?? 'none'
+  return { operation: routeOptions.config.operation?.id ?? route, route }
+}
+
+const bytesOf = (reply: FastifyReply): number | undefined => {
+  const length = Number(reply.getHeader('content-length'))
+  return Number.isSafeInteger(length) ? length : undefined
+}
+
+const ended = (request: FastifyRequest, reply: FastifyReply, span: RequestSpan, { metrics, onRejected }: Observers): void => {
+  const { operation, route } = nameOf(request)
+  const { actor, problem_code: code, method } = request
+  // The caller went away before the answer was out: nobody read a status, so none is claimed.
+  const status = reply.raw.writableFinished ? reply.statusCode : 499
+  const seconds = reply.elapsedTime / 1000
+  metrics.requestEnded({ operation, method, status, seconds })
+  if (status === 429) metrics.rateLimited(actor ? (actor.type === 'user' ? 'user' : 'machine') : 'anonymous')
+  if (status === 401 && code !== null) {
+    metrics.tokenRejected(code)
+    onRejected(code, request.ip)
+  }
+  span.end({ status, code: code ?? undefined, actor_type: actor?.type })
+  request.log[probes.has(route) && status === 200 ? 'debug' : 'info'](
+    {
+      operation,
+      method,
+      route,
+      status,
+      code: code ?? undefined,
+      actor_type: actor?.type,
+      actor_id: actor?.id,
+      milliseconds: Math.round(seconds * 10_000) / 10,
+      bytes: bytesOf(reply),
+      trace_id: span.trace_id,
+    },
+    'request',
+  )
+}
+
+/** From here on the request is counted, traced, and has its line when it is over, however it ends. */
+export const observe = (request: FastifyRequest, reply: FastifyReply, observers: Observers): void => {
+  const { operation, route } = nameOf(request)
+  const { traceparent } = request.headers
+  observers.metrics.requestBegan()
+  request.span = beginRequestSpan({
+    operation,
+    method: request.method,
+    route,
+    correlation_id: request.id,
+    traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+  })
+  reply.raw.once('close', () => ended(request, reply, request.span, observers))
+}
+
+/** What could not be read as a request is counted and told like one, without a name. */
+export const noteUnread = (log: FastifyBaseLogger, { metrics }: Observers, correlation_id: string, code: ProblemCode): void => {
+  const { status } = problems[code]
+  metrics.requestBegan()
+  metrics.requestEnded({ operation: 'none', method: 'none', status, seconds: 0 })
+  log.info({ correlation_id, operation: 'none', status, code }, 'request')
+}

@@ -1,0 +1,109 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+export interface EndedRequest {
+  /** The operation's id, or the pattern of a route that is none. */
+  readonly operation: string
+  readonly method: string
+  readonly status: number
+  readonly seconds: number
+}
+
+export interface PoolStats {
+  readonly total: number
+  readonly idle: number
+  readonly waiting: number
+}
+
+/** What there is to count. Every label's values come from a closed list: no id, and nothing a caller wrote. */
+export interface Metrics {
+  requestBegan(): void
+  requestEnded(request: EndedRequest): void
+  tokenRejected(code: string): void
+  rateLimited(caller: string): void
+  decided(outcome: 'allow' | 'deny', reason: string): void
+  auditAppended(rows: number): void
+  /** Everything up to now is under signed checkpoints, of which there are so many. */
+  checkpointed(number: number): void
+  watchPool(stats: () => PoolStats): void
+  readonly contentType: string
+  text(): Promise<string>
+}
+
+/** Counts of one process, in a registry of their own. */
+export const createMetrics = (): Metrics => {
+  const register = new Registry()
+  const registers = [register]
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+    new Counter<L>({ name, help, labelNames, registers })
+
+  const requests = counter('gatehouse_http_requests_total', 'Requests answered, by operation, method and status.', [
+    'operation',
+    'method',
+    'status',
+  ])
+  const duration = new Histogram({
+    name: 'gatehouse_http_request_duration_seconds',
+    help: 'From the first byte of a request to the last of its answer.',
+    labelNames: ['operation'],
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    registers,
+  })
+  const inFlight = new Gauge({ name: 'gatehouse_http_requests_in_flight', help: 'Requests under way.', registers })
+  const rejected = counter('gatehouse_auth_rejected_total', 'Requests answered 401, by problem code.', ['code'])
+  const limited = counter('gatehouse_rate_limited_total', 'Requests answered 429, by kind of caller.', ['caller'])
+  const decisions = counter('gatehouse_decisions_total', 'Answers of the decision engine, by outcome and reason.', ['outcome', 'reason'])
+  const rows = counter('gatehouse_audit_rows_total', 'Rows handed to the audit chains; those of a rolled back transaction included.')
+
+  let lastCheckpoint: { number: number; at: number } | undefined
+  new Gauge({
+    name: 'gatehouse_audit_checkpoint_number',
+    help: 'How many signed checkpoints there are; absent until this process has written or confirmed one.',
+    registers,
+    collect() {
+      if (lastCheckpoint) this.set(lastCheckpoint.number)
+      else this.remove()
+    },
+  })
+  new Gauge({
+    name: 'gatehouse_audit_checkpoint_age_seconds',
+    help: 'How long ago this process last saw the whole record under signed checkpoints.',
+    registers,
+    collect() {
+      if (lastCheckpoint) this.set((performance.now() - lastCheckpoint.at) / 1000)
+      else this.remove()
+    },
+  })
+  collectDefaultMetrics({ register })
+
+  return {
+    requestBegan: () => inFlight.inc(),
+    requestEnded: ({ operation, method, status, seconds }) => {
+      inFlight.dec()
+      requests.inc({ operation, method, status })
+      duration.observe({ operation }, seconds)
+    },
+    tokenRejected: (code) => rejected.inc({ code }),
+    rateLimited: (caller) => limited.inc({ caller }),
+    decided: (outcome, reason) => decisions.inc({ outcome, reason }),
+    auditAppended: (count) => rows.inc(count),
+    checkpointed: (number) => {
+      lastCheckpoint = { number, at: performance.now() }
+    },
+    watchPool: (stats) => {
+      new Gauge({
+        name: 'gatehouse_database_connections',
+        help: 'Connections of the pool: in use, idle, and requests waiting for one.',
+        labelNames: ['state'],
+        registers,
+        collect() {
+          const { total, idle, waiting } = stats()
+          this.set({ state: 'used' }, total - idle)
+          this.set({ state: 'idle' }, idle)
+          this.set({ state: 'waiting' }, waiting)
+        },
+      })
+    },
+    contentType: register.contentType,
+    text: () => register.metrics(),
+  }
+}
