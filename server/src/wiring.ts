@@ -1,5 +1,6 @@
 import { auditTrailRoutes } from './audit-trail/audit-trail-routes.ts'
 import type { VerifyRecord } from './audit-trail/verify-audit-logs.ts'
+import { type EnvelopeColumn, installationEnvelopes } from './installation/rewrap.ts'
 import type { UserDisabling } from './principals/disable-user.ts'
 import { principalRoutes } from './principals/principal-routes.ts'
 import { endBindings } from './roles/end-bindings.ts'
@@ -29,3 +30,6 @@ export const answersWith = ({ verify }: Parts) => [
   ...roleRoutes,
   ...auditTrailRoutes(verify),
 ]
+
+/** Every column that holds sealed secrets: what re-wrapping must reach. */
+export const envelopeColumns: readonly EnvelopeColumn[] = [installationEnvelopes]

@@ -12,6 +12,7 @@ const told: Record<string, string> = {
   'audit_log.list_of_project': 'read the record of the project',
   'audit_log.verify': 'verified the record',
   'development.seed': 'seeded {people} development people',
+  'installation.rewrap': 'sealed every secret at rest anew',
   'installation.restore.accept': 'accepted a restored database and began epoch {epoch}',
   'organization.create': 'created the organization {slug}',
   'organization.list': 'list organizations',
@@ -52,6 +53,9 @@ export const sentenceOf = (row: Told): string => {
     row.actor_type === 'system' ? `The system (${row.actor_id})` : `${row.actor_name ?? row.actor_id ?? 'Somebody'} (${row.actor_type})`
   const what = told[row.action]
   const which = row.resource_id === null ? row.resource_type : `${row.resource_type} ${row.resource_id}`
+  // Counted, not recorded one by one: there is nobody to name.
+  if (row.action === 'auth.token.reject')
+    return filled(`{count} requests were refused before anybody was known: ${row.reason_code}.`, row.metadata)
   if (row.result === 'success') return `${who} ${what ? filled(what, row.metadata) : `did ${row.action}`}: ${which}.`
   return `${who} was refused ${row.action} on ${which}: ${row.reason_code}.`
 }
