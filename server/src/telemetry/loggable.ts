@@ -23,7 +23,7 @@ const withoutQuotes = (text: string) => text.replaceAll(/"[^"\n]*"/g, '"…"')
  * What a log may hold of an error: what kind it is, where it came from and what caused it. An error of the database also carries the
  * row it is about (`detail`), the statement and its values; those stay out because nothing but this list goes in.
  */
-export const loggableError = (error: Error, depth = 0): object => {
+const loggableError = (error: Error, depth = 0): object => {
   const { code, constraint, cause, errors } = error as Error & Record<'code' | 'constraint' | 'errors', unknown>
   const spoken = (text: string | undefined) => (text !== undefined && quotesInput(error, code) ? withoutQuotes(text) : text)
   return said({

@@ -1,9 +1,15 @@
 import { newId } from '../kernel/ids.ts'
-import { loggable, loggableError } from './loggable.ts'
+import { loggable } from './loggable.ts'
 import { scrub } from './scrub.ts'
 
 interface Bound {
   bindings(): Record<string, unknown>
+}
+
+interface LoggedError extends Record<string, unknown> {
+  type: string
+  message: string
+  stack: string
 }
 
 const asLogged = (members: object): Record<string, unknown> => {
@@ -30,13 +36,13 @@ export const loggerOptions = (level: string) => {
     formatters: {
       level: (label: string) => ({ level: label }),
       log: asLogged,
-      bindings: asLogged,
     },
     // What the framework would say of these by itself holds the whole address.
     serializers: {
-      req: () => undefined,
-      res: () => undefined,
-      err: (error: unknown) => (error instanceof Error ? loggableError(error) : error),
+      req: () => ({}),
+      res: () => ({}),
+      // A child logger's members come past `log`.
+      err: (error: Error) => loggable(error) as LoggedError,
     },
     hooks: { streamWrite: scrub },
   }

@@ -7,6 +7,11 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/\be(?:yJ|yA|wo|w0)[A-Za-z0-9_-]{10,8000}(?:\.[A-Za-z0-9_-]{0,8000}){0,4}/g, '[token]'],
   [/\b(Bearer|Basic|DPoP) +[A-Za-z0-9._~+/=-]{8,8000}/gi, `$1 ${redacted}`],
   [/\b([a-z][a-z0-9+.-]{0,20}:\/\/[^\s:@/"\\]{0,200}):[^\s@/"\\]{1,1000}@/gi, `$1:${redacted}@`],
+  // Members that came in another way than through `loggable`: a child logger's own.
+  [
+    /("(?:[\w-]{0,40}(?:secret|password|token|authorization|cookie|credential|private_?key|assertion)[\w-]{0,20}|[\w-]{0,40}[_-]key)": ?)"(?:[^"\\]|\\.)+"/gi,
+    `$1"${redacted}"`,
+  ],
   // JSON inside a text: a private JWK, a form that somebody printed.
   [
     /(\\"(?:d|p|q|dp|dq|qi|k|password|secret|client_secret|credential_secret|private_key|access_token|refresh_token|id_token|token)\\": ?\\")[^"\\]{1,8000}/g,
