@@ -30,7 +30,7 @@ declare module 'fastify' {
     problem_code: ProblemCode | null
   }
   interface FastifyInstance {
-    /** A second wish to stop: ends the grace of a drain under way, a third ends its connections. */
+    /** A second wish to stop: ends the grace of a drain under way. */
     hurry: () => void
   }
   interface FastifyContextConfig {
