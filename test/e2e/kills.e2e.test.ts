@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Build } from '../faults/builds.ts'
+import { type Case, countStatements, fewPoints, runKills } from '../faults/kills.ts'
+import { recipes, withoutRecipe } from '../faults/recipes.ts'
+import type { ServerProcess } from '../faults/server-process.ts'
+import { type FaultWorld, faultWorld } from '../faults/world.ts'
+import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
+
+let clone: ClonedDatabase
+let world: FaultWorld
+let calm: ServerProcess
+const enter = async () => {
+  clone = await cloneDatabase()
+  world = await faultWorld(clone)
+  calm = await world.start()
+}
+const leave = async () => {
+  await world.stop()
+  await clone.drop()
+}
+
+describe('killed at once, and started again', () => {
+  beforeAll(enter)
+  afterAll(leave)
+
+  test('every operation that changes something has a recipe for the campaign', () => {
+    expect(withoutRecipe()).toEqual([])
+  })
+
+  test('AU-01 a change and its record are both there or neither, wherever the process was killed', async () => {
+    const cases: Case[] = []
+    for (const operation of Object.keys(recipes))
+      cases.push(...fewPoints(await countStatements(world, calm, operation)).map((point) => ({ operation, point })))
+    const tally = await runKills(world, cases, { calm })
+    expect(tally.faults).toEqual([])
+    expect(tally.kills).toBe(cases.length)
+    // Both outcomes were met, or the points were not where they should be.
+    expect(tally.present).toBeGreaterThanOrEqual(Object.keys(recipes).length)
+    expect(tally.absent).toBeGreaterThanOrEqual(Object.keys(recipes).length)
+  })
+})
+
+describe('the judge says red', () => {
+  beforeAll(enter)
+  afterAll(leave)
+
+  const mistakes: readonly [string, Build, Case, RegExp][] = [
+    [
+      'where the record is written after the transaction',
+      'records_after',
+      { operation: 'organization.update', point: { at: 'after_commit' } },
+      /in part.*name 1, row organization\.update 0|there, but not recorded|is called/,
+    ],
+    [
+      'where the record is written in another transaction',
+      'records_apart',
+      { operation: 'organization.update', point: { at: 'before_commit' } },
+      /in part.*name 0, row organization\.update 1/,
+    ],
+    [
+      'where the answer leaves before the commit',
+      'answers_early',
+      { operation: 'project.archive', point: { at: 'before_commit' } },
+      /answered well, and gone/,
+    ],
+    [
+      'where no idempotency key is kept',
+      'keeps_no_key',
+      { operation: 'organization.update', point: { at: 'after_commit' } },
+      /in part or more than once/,
+    ],
+    [
+      'where no idempotency key is kept, of a change that cannot be made twice',
+      'keeps_no_key',
+      { operation: 'user.disable', point: { at: 'after_commit' } },
+      /asked again with the same key, and answered 409/,
+    ],
+  ]
+  test.for(mistakes)('%s', async ([, build, one, expected]) => {
+    const { faults, kills } = await runKills(world, [one], { calm, build, lanes: 1 })
+    expect(kills).toBe(1)
+    expect(faults.join('\n')).toMatch(expected)
+  })
+})

@@ -1,0 +1,60 @@
+import type { Server } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from '../../server/src/db/database.ts'
+import type { ServerParts } from '../../server/src/http/server.ts'
+import type { Work } from '../../server/src/work/work.ts'
+
+interface Broken {
+  /** The parts as the product has them, to the parts of this build; `direct` is the database without the seams. */
+  readonly parts?: (parts: ServerParts, direct: Database) => ServerParts
+  readonly server?: (server: Server) => void
+}
+
+const recordsAfter = (parts: ServerParts): ServerParts => {
+  const waiting: Work[] = []
+  const database: Database = {
+    ...parts.database,
+    transaction: async (mode, within) => {
+      const result = await parts.database.transaction(mode, within)
+      for (const work of waiting.splice(0)) await parts.database.transaction('write', (tx) => parts.append({ ...work, tx, now: tx.now }))
+      return result
+    },
+  }
+  return { ...parts, database, append: async (work) => void waiting.push(work) }
+}
+
+const recordsApart = (parts: ServerParts, direct: Database): ServerParts => ({
+  ...parts,
+  append: (work) => direct.transaction('write', (tx) => parts.append({ ...work, tx, now: tx.now })),
+})
+
+const answersEarly = (parts: ServerParts): ServerParts => ({
+  ...parts,
+  database: {
+    ...parts.database,
+    transaction: (mode, within) =>
+      new Promise((resolve, reject) => {
+        parts.database
+          .transaction(mode, async (tx) => {
+            const result = await within(tx)
+            resolve(result)
+            await sleep(150)
+            return result
+          })
+          .catch(reject)
+      }),
+  },
+})
+
+/** The product, and what it would be with one mistake in it. Each mistake is one that somebody makes somewhere every year. */
+export const builds = {
+  sound: {},
+  records_after: { parts: recordsAfter },
+  records_apart: { parts: recordsApart },
+  answers_early: { parts: answersEarly },
+  keeps_no_key: { server: (server) => server.prependListener('request', ({ headers }) => delete headers['idempotency-key']) },
+  logs_headers: { server: (server) => server.prependListener('request', ({ headers }) => console.log(JSON.stringify(headers))) },
+} satisfies Record<string, Broken>
+
+export type Build = keyof typeof builds
+export const brokenAs = (build: Build): Broken => builds[build]

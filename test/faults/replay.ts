@@ -1,0 +1,162 @@
+export type Sql = <Row = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>
+
+/** What the tables say about who is where, as what. Every entry is one line of text, so that two worlds can be compared. */
+export interface State {
+  readonly organizations: Map<string, { state: string; name: string | null }>
+  readonly projects: Map<string, { state: string; name: string | null }>
+  readonly members: Set<string>
+  readonly roles: Set<string>
+  readonly users: Map<string, { is_disabled: boolean }>
+}
+
+export interface Recorded {
+  readonly chain_id: string
+  readonly seq: number
+  readonly correlation_id: string
+  readonly action: string
+  readonly actor_id: string
+  readonly resource_id: string
+  readonly tenant_id: string | null
+  readonly project_id: string | null
+  // biome-ignore lint/suspicious/noExplicitAny: each action has its own
+  readonly metadata: any
+}
+
+export const readState = async (sql: Sql): Promise<State> => {
+  type Named = { id: string; state: string; name: string }
+  const named = (rows: Named[]) => new Map(rows.map(({ id, state, name }) => [id, { state, name }]))
+  const lines = async (text: string) => new Set((await sql<{ line: string }>(text)).map(({ line }) => line))
+  const users = await sql<{ id: string; is_disabled: boolean }>('select id, disabled_at is not null as is_disabled from users')
+  return {
+    organizations: named(await sql<Named>('select id, state, name from organizations where deleted_at is null')),
+    projects: named(await sql<Named>('select id, state, name from projects')),
+    members: await lines(`
+      select tenant_id || ' ' || user_id as line from tenant_memberships where deleted_at is null
+      union all select project_id || ' ' || user_id from project_memberships where deleted_at is null`),
+    roles: await lines(`
+      select b.scope || ' ' || b.principal_id || ' ' || d.name as line
+        from (select tenant_id as scope, principal_id, role_version_id from tenant_role_bindings where deleted_at is null
+              union all select project_id, principal_id, role_version_id from project_role_bindings where deleted_at is null) b
+        join role_definition_versions v on v.id = b.role_version_id join role_definitions d on d.id = v.role_definition_id`),
+    users: new Map(users.map(({ id, is_disabled }) => [id, { is_disabled }])),
+  }
+}
+
+/** The rows that tell of a change, each chain in its order: a chain's lock is held until the commit, so its order is theirs. */
+export const readRecord = (sql: Sql): Promise<Recorded[]> =>
+  sql<Recorded>(`
+    select chain_id, seq::int as seq, correlation_id, action, actor_id, resource_id, tenant_id, project_id, metadata
+      from audit_logs where result = 'success' order by chain_id, seq`)
+
+const endRoles = (state: State, scope: string, user_id: string) => {
+  state.members.delete(`${scope} ${user_id}`)
+  for (const line of state.roles) if (line.startsWith(`${scope} ${user_id} `)) state.roles.delete(line)
+}
+
+type Step = (state: State, row: Recorded) => boolean
+
+const found =
+  (kind: 'organizations' | 'projects', role: string): Step =>
+  (state, { resource_id, metadata }) => {
+    if (state[kind].has(resource_id)) return false
+    // The name is not in the record; it is known from the first time that it changes.
+    state[kind].set(resource_id, { state: 'active', name: null })
+    state.members.add(`${resource_id} ${metadata.owner_user_id}`)
+    state.roles.add(`${resource_id} ${metadata.owner_user_id} ${role}`)
+    return true
+  }
+const rename =
+  (kind: 'organizations' | 'projects'): Step =>
+  (state, { resource_id, metadata }) => {
+    const one = state[kind].get(resource_id)
+    if (!one || (one.name !== null && one.name !== metadata.name.from)) return false
+    one.name = metadata.name.to
+    return true
+  }
+const move =
+  (kind: 'organizations' | 'projects', from: string, to: string): Step =>
+  (state, { resource_id }) => {
+    const one = state[kind].get(resource_id)
+    if (one?.state !== from) return false
+    one.state = to
+    return true
+  }
+const turn =
+  (to: boolean): Step =>
+  (state, { resource_id }) => {
+    const one = state.users.get(resource_id)
+    if (!one || one.is_disabled === to) return false
+    one.is_disabled = to
+    return true
+  }
+
+/** What each recorded action does to the world; false if it could not have happened there. */
+export const steps: Readonly<Record<string, Step>> = {
+  'organization.create': found('organizations', 'tenant_owner'),
+  'organization.update': rename('organizations'),
+  'organization.suspend': move('organizations', 'active', 'suspended'),
+  'organization.resume': move('organizations', 'suspended', 'active'),
+  'organization.member.remove': (state, { tenant_id, metadata }) => {
+    if (!state.members.has(`${tenant_id} ${metadata.user_id}`)) return false
+    for (const scope of [tenant_id, ...metadata.ended_projects]) endRoles(state, scope, metadata.user_id)
+    return true
+  },
+  'project.create': found('projects', 'project_owner'),
+  'project.update': rename('projects'),
+  'project.archive': move('projects', 'active', 'archived'),
+  'project.restore': move('projects', 'archived', 'active'),
+  'project.member.add': (state, { project_id, metadata: { user_id, role_name } }) => {
+    if (state.members.has(`${project_id} ${user_id}`)) return false
+    state.members.add(`${project_id} ${user_id}`)
+    state.roles.add(`${project_id} ${user_id} ${role_name}`)
+    return true
+  },
+  'project.member.remove': (state, { project_id, metadata }) => {
+    if (!state.members.has(`${project_id} ${metadata.user_id}`)) return false
+    endRoles(state, project_id!, metadata.user_id)
+    return true
+  },
+  'user.create': (state, { resource_id }) => {
+    if (state.users.has(resource_id)) return false
+    state.users.set(resource_id, { is_disabled: false })
+    return true
+  },
+  'user.disable': turn(true),
+  'user.enable': turn(false),
+}
+
+const copied = ({ organizations, projects, members, roles, users }: State): State =>
+  structuredClone({ organizations, projects, members, roles, users })
+
+const linesOf = (state: State): Set<string> =>
+  new Set([
+    ...[...state.organizations].map(([id, { state: is }]) => `organization ${id} ${is}`),
+    ...[...state.projects].map(([id, { state: is }]) => `project ${id} ${is}`),
+    ...[...state.members].map((line) => `member ${line}`),
+    ...[...state.roles].map((line) => `role ${line}`),
+    ...[...state.users].map(([id, { is_disabled }]) => `user ${id} ${is_disabled ? 'disabled' : 'active'}`),
+  ])
+
+const namesDiffer = (kind: 'organizations' | 'projects', told: State, seen: State): string[] =>
+  [...told[kind]].flatMap(([id, { name }]) => {
+    const is = seen[kind].get(id)?.name
+    return name === null || name === is ? [] : [`${kind}: ${id} is called ${is}, but by the record ${name}`]
+  })
+
+/** Does again, on paper, what the record tells, and says where the paper and the tables differ. */
+export const replayFaults = (before: State, record: readonly Recorded[], after: State): string[] => {
+  const told = copied(before)
+  const faults: string[] = []
+  for (const row of record) {
+    const step = steps[row.action]
+    if (step && !step(told, row)) faults.push(`recorded, but impossible: ${row.action} of ${row.resource_id} (${row.chain_id} ${row.seq})`)
+  }
+  const [paper, tables] = [linesOf(told), linesOf(after)]
+  return [
+    ...faults,
+    ...[...paper].filter((line) => !tables.has(line)).map((line) => `recorded, but not there: ${line}`),
+    ...[...tables].filter((line) => !paper.has(line)).map((line) => `there, but not recorded: ${line}`),
+    ...namesDiffer('organizations', told, after),
+    ...namesDiffer('projects', told, after),
+  ]
+}

@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
+import { openDatabase } from '../../server/src/db/database.ts'
+import { auditKey } from '../../server/src/installation/own-secrets.ts'
+import { fixedId } from '../../server/src/kernel/ids.ts'
+import { localIssuer, signText } from '../../server/src/principals/oidc/testing/local-issuer.ts'
+import { seedDevelopment } from '../../server/src/seed-development.ts'
+import { pathOf } from '../fuzz/rightful-calls.ts'
+import { seeded, testKeys } from '../live-server.ts'
+import { type Attempt, type Intent, openJournal } from './journal.ts'
+import { isKeyed, operationOf, recipes, type Stage } from './recipes.ts'
+import { readState, type Sql } from './replay.ts'
+import { type ServerProcess, type Settings, startServerProcess } from './server-process.ts'
+
+export type Place = { readonly appUrl: string; readonly ownerUrl: string }
+
+/** People beyond the seeded ones, members of its first organization and project: each is used up by one case. */
+const stockPeople = async (sql: Sql, issuer: string, count: number) => {
+  const people = Array.from({ length: count }, (_, at) => ({ id: fixedId('user', `stock ${at}`), subject: `stock-${at}` }))
+  const ids = people.map(({ id }) => id)
+  const version = async (name: string) =>
+    (await sql<{ id: string }>(`select current_version_id as id from role_definitions where name = $1 and is_builtin`, [name]))[0]!.id
+  await sql(
+    `insert into users (id, username, oidc_issuer, oidc_subject, created_at)
+     select id, subject, $3, subject, now() from unnest($1::uuid[], $2::text[]) as p (id, subject)`,
+    [ids, people.map(({ subject }) => subject), issuer],
+  )
+  for (const [tier, scope, role] of [
+    ['tenant', seeded.org.aurora, 'tenant_member'],
+    ['project', seeded.project.aurora, 'project_viewer'],
+  ] as const) {
+    await sql(
+      `insert into ${tier}_memberships (id, ${tier}_id, user_id, created_at) select gen_random_uuid(), $2, id, now() from unnest($1::uuid[]) as id`,
+      [ids, scope],
+    )
+    await sql(
+      `insert into ${tier}_role_bindings (id, ${tier}_id, principal_type, principal_id, role_version_id, created_at)
+       select gen_random_uuid(), $2, 'user', id, $3, now() from unnest($1::uuid[]) as id`,
+      [ids, scope, await version(role)],
+    )
+  }
+  return people
+}
+
+/** A seeded database, an issuer, a journal, and whatever servers are started on it. */
+export const faultWorld = async (place: Place, { people = 200 } = {}) => {
+  const issuer = await localIssuer()
+  await seedDevelopment({ databaseUrl: place.appUrl, issuer: issuer.issuer, keys: testKeys })
+  const owner = new pg.Pool({ connectionString: place.ownerUrl, max: 4, application_name: 'gatehouse-judge' })
+  owner.on('error', () => {})
+  const sql: Sql = async <Row>(text: string, values: unknown[] = []) => (await owner.query(text, values)).rows as Row[]
+  await sql(`update policy_values set value = '100000' where key like 'rate_limit.%' and replaced_at is null`)
+  const stock = await stockPeople(sql, issuer.issuer, people)
+  const database = openDatabase({ url: place.appUrl, max_connections: 1 })
+  const key = await auditKey(database, parseKeyRing(testKeys))
+  const before = await readState(sql)
+  const heads = await sql<{ chain_id: string; seq: number }>('select chain_id, seq::int as seq from audit_heads')
+  const since = new Map(heads.map(({ chain_id, seq }) => [chain_id, seq]))
+
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-journal-'))
+  const journal = openJournal(join(folder, 'journal.jsonl'))
+  const running = new Set<ServerProcess>()
+  const start = async (changed: Partial<Settings> = {}) => {
+    const process_ = await startServerProcess({
+      appUrl: place.appUrl,
+      issuer: issuer.settings,
+      keys: testKeys,
+      cursorKey: 'test-'.padEnd(48, 'k'),
+      ...changed,
+    })
+    running.add(process_)
+    void process_.gone.then(() => running.delete(process_))
+    return process_
+  }
+
+  const minted = new Map<string, Promise<string>>()
+  const tokenOf = (subject: string): Promise<string> => {
+    const now = Math.floor(Date.now() / 1000)
+    const claims = issuer.claims(now, { sub: subject, exp: now + 7200, preferred_username: subject })
+    const known = minted.get(subject) ?? signText(issuer.key, JSON.stringify(claims))
+    minted.set(subject, known)
+    return known
+  }
+
+  let words = 0
+  const word = () => {
+    words += 1
+    return `w${words}-${randomBytes(4).toString('hex')}`
+  }
+  const intend = (operation: string, asking: Pick<Intent, 'person' | 'params' | 'body'>): Intent => {
+    const { method, path } = operationOf(operation)
+    const intent: Intent = { key: `key-${word()}`, operation, method, path: pathOf(path, asking.params), ...asking }
+    journal.intend(intent)
+    return intent
+  }
+
+  /** Asks once and writes down what came of it. No whole answer is an answer of its own: unknown. */
+  const ask = async (url: string, intent: Intent, timeout_ms = 30_000): Promise<Attempt['answer']> => {
+    const { method, path, person, body, key: idempotencyKey, operation } = intent
+    const correlation_id = `c-${word()}`
+    const token = await tokenOf(person)
+    journal.sent(intent, correlation_id)
+    try {
+      const response = await fetch(`${url}${path}`, {
+        method,
+        signal: AbortSignal.timeout(timeout_ms),
+        headers: {
+          authorization: `Bearer ${token}`,
+          'x-request-id': correlation_id,
+          connection: 'close',
+          ...(isKeyed(operation) ? { 'idempotency-key': idempotencyKey, 'content-type': 'application/json' } : {}),
+        },
+        ...(isKeyed(operation) ? { body: JSON.stringify(body) } : {}),
+      })
+      const text = await response.text()
+      const answer = { status: response.status, body: text === '' ? null : JSON.parse(text) }
+      journal.answered(intent, correlation_id, answer.status, answer.body)
+      return answer
+    } catch {
+      return null
+    }
+  }
+
+  /** A stage whose requests go to this server. */
+  const stageOn = (url: string): Stage => ({
+    word,
+    person: () => {
+      const next = stock.pop()
+      if (!next) throw new Error('the stock of people is used up')
+      return next
+    },
+    done: async (operation, asking) => {
+      const answer = await ask(url, intend(operation, asking))
+      if (answer?.status !== operationOf(operation).success)
+        throw new Error(`${operation} was to set the scene, and answered ${answer?.status} ${JSON.stringify(answer?.body)}`)
+      return answer.body as { id: string }
+    },
+  })
+
+  return {
+    ...place,
+    issuer,
+    sql,
+    journal,
+    key,
+    before,
+    since,
+    reader: database.reader,
+    start,
+    tokenOf,
+    intend,
+    ask,
+    stageOn,
+    prepare: (operation: string, stage: Stage) => recipes[operation]!.prepare(stage),
+    /** A killed server's transactions end when the database has noticed; nothing can be judged before. */
+    forgotten: async ({ name }: Pick<ServerProcess, 'name'>) => {
+      for (let tries = 0; tries < 2000; tries += 1) {
+        const rows = await sql('select from pg_stat_activity where application_name = $1 limit 1', [name])
+        if (rows.length === 0) return
+        await sleep(3)
+      }
+      throw new Error('the database keeps the connections of a process that is gone')
+    },
+    stop: async () => {
+      for (const one of running) await one.kill()
+      await database.close()
+      await owner.end()
+      await issuer.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export type FaultWorld = Awaited<ReturnType<typeof faultWorld>>
