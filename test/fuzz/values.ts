@@ -35,10 +35,10 @@ const texts = (schema: Schema): Arbitrary<string> => {
   return fc.oneof(...candidates).filter((text) => isValid(text) as boolean)
 }
 
-export const isId = (schema: Schema): boolean => schema.pattern === uuidPattern
+const isId = (schema: Schema): boolean => schema.pattern === uuidPattern
 
 /** A value that fits the schema; an id is only a place where a live one will be put. */
-export const fitting = (schema: Schema): Arbitrary<unknown> => {
+const fitting = (schema: Schema): Arbitrary<unknown> => {
   if (schema.enum) return fc.constantFrom(...schema.enum)
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(fitting))
   if (isId(schema)) return fc.uuid()

@@ -91,7 +91,7 @@ const createInstance = (parts: ServerParts, observers: Observers): FastifyInstan
     // Who already has a connection is still answered while the server closes.
     return503OnClosing: false,
     exposeHeadRoutes: false,
-    http: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 2000, requireHostHeader: false },
+    http: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 1000, requireHostHeader: false },
     routerOptions: { maxParamLength: 200, caseSensitive: true },
     frameworkErrors: (error, request, reply) => {
       // These come before the hooks that would observe and echo the id.
