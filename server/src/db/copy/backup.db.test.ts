@@ -1,0 +1,229 @@
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
+import { type LiveServer, liveServer, seeded, testKeys } from '../../../../test/live-server.ts'
+import { type ClonedDatabase, cloneDatabase } from '../../../../test/postgres.ts'
+import { asSuperuser } from '../../../../test/superuser.ts'
+import { verifyChains } from '../../audit/verify-chains.ts'
+import { parseKeyRing } from '../../custody/key-ring.ts'
+import { auditKey, ownSecret } from '../../installation/own-secrets.ts'
+import { openDatabase } from '../database.ts'
+import { schemaIsCurrent } from '../schema-checks.ts'
+import { backup } from './backup.ts'
+import { restore } from './restore.ts'
+import { isEmptyPrint, tablePrints } from './testing/table-prints.ts'
+
+const hostile = 'tab\there\\N \\. back\\slash\nline\r\n"quote" \u0001\u007f é ü 漢字 🙂 \u202e\u{10ffff} \\t\\x41 end\\'
+
+let live: LiveServer
+let folder: string
+const undo: (() => Promise<unknown>)[] = []
+beforeAll(async () => {
+  live = await liveServer()
+  folder = await mkdtemp(join(tmpdir(), 'gatehouse-backup-'))
+})
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step()
+})
+afterAll(async () => {
+  await live.stop()
+  await rm(folder, { recursive: true })
+})
+
+const fresh = async (): Promise<ClonedDatabase> => {
+  const clone = await cloneDatabase()
+  undo.push(clone.drop)
+  return clone
+}
+const into = ({ ownerUrl }: ClonedDatabase, from: string) => restore({ ownerUrl, appRole: inject('postgres').app.role, from })
+const fileNamed = (name: string) => join(folder, name)
+
+/** Something in every table, and in texts whatever a text can hold. */
+const fillAll = async () => {
+  const { org, project, user } = seeded
+  const body = { body: { name: 'Kept' }, headers: { 'idempotency-key': 'once' } }
+  expect((await live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, body)).status).toBe(200)
+  const [role, version] = ['0190aaaa-0000-7000-8000-000000000001', '0190aaaa-0000-7000-8000-000000000002']
+  await live.sql(`with custom as (insert into role_definitions (id, scope_type, project_id, name, is_builtin, current_version_id, created_at)
+                                  values ('${role}', 'project', '${project.aurora}', 'custom', false, '${version}', '2026-01-01T00:00:00.123456Z'))
+                  insert into role_definition_versions (id, role_definition_id, version, created_at) values ('${version}', '${role}', 1, now())`)
+  await live.sql(`insert into role_permissions (role_version_id, permission_key) values ('${version}', 'project.read')`)
+  await live.sql(`insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at)
+                  values (gen_random_uuid(), '${project.aurora}', 'user', '${user('alice')}', '${version}', now())`)
+  await live.sql(
+    `update users set disabled_at = now(), disabled_by = '${user('ada')}', disable_reason = $1 where id = '${user('bella')}'`,
+    [hostile],
+  )
+  await live.sql(`update tenant_memberships set deleted_at = 'infinity', delete_reason = '' where user_id = '${user('bella')}'`)
+  await live.sql(
+    `insert into idempotency_keys (actor_type, actor_id, key, request_hash, reply, created_at, expires_at)
+                  values ('user', $1, '\\N', '', $2, '-infinity', '0044-03-15 BC')`,
+    [hostile, JSON.stringify({ [hostile]: [null, hostile, 1e300] })],
+  )
+}
+
+test('CL-05 a backup, restored into a new database, holds every row of every table as it was', async () => {
+  await fillAll()
+  const before = await tablePrints(live.clone.ownerUrl)
+  expect(Object.entries(before).filter(([, print]) => isEmptyPrint(print))).toEqual([])
+  const target = await fresh()
+  const made = await backup({ ownerUrl: live.clone.ownerUrl, to: fileNamed('all') })
+  const restored = await into(target, fileNamed('all'))
+  expect(await tablePrints(target.ownerUrl)).toEqual(before)
+
+  expect(Object.fromEntries(made.tables.map(({ name, rows }) => [name, rows]))).toEqual(
+    Object.fromEntries(Object.entries(before).map(([name, print]) => [name, Number(print.split(' ')[0])])),
+  )
+  expect(restored).toEqual({ created_at: made.created_at, installation_id: made.installation_id, epoch: 1, tables: made.tables })
+  expect((await stat(fileNamed('all'))).size).toBe(made.bytes)
+  const database = openDatabase({ url: target.appUrl })
+  undo.push(database.close)
+  expect(await schemaIsCurrent(database.reader)).toBe(true)
+  const key = await auditKey(database, parseKeyRing(testKeys))
+  expect((await verifyChains(database.reader, key)).faults).toEqual([])
+  const [row] = await asSuperuser(
+    target.ownerUrl,
+    async (client) => (await client.query('select disable_reason from users where disabled_at is not null')).rows,
+  )
+  expect(row).toEqual({ disable_reason: hostile })
+})
+
+test('HO-08 a backup holds secrets sealed, and not the keys that open them', async () => {
+  const names = ['cursor_key', 'audit_key', 'checkpoint_key'] as const
+  const ring = parseKeyRing(testKeys)
+  const secrets = await Promise.all(names.map(async (name) => (await ownSecret(live.database, ring, name)).reveal()))
+  await backup({ ownerUrl: live.clone.ownerUrl, to: fileNamed('sealed') })
+  const text = gunzipSync(await readFile(fileNamed('sealed'))).toString('latin1')
+  const holds = (part: string) => text.includes(part)
+  expect(names.filter(holds)).toEqual(names)
+  const shapes = [...secrets, testKeys.split(':')[1]!].flatMap((secret) => {
+    const bytes = Buffer.from(secret, 'base64url')
+    return [secret, bytes.toString('hex'), bytes.toString('base64'), bytes.toString('latin1')]
+  })
+  expect(shapes.filter(holds)).toEqual([])
+})
+
+test('CL-05 a backup is of one moment, though the server goes on working', async () => {
+  const chunks: Buffer[] = []
+  let isOver = false
+  const slow = new Writable({
+    highWaterMark: 1024,
+    write: (chunk: Buffer, _encoding, done) => {
+      chunks.push(chunk)
+      setTimeout(done, 20)
+    },
+  })
+  const working = (async () => {
+    for (let n = 0; !isOver; n += 1) await live.call('alice', 'PATCH', `/api/v1/orgs/${seeded.org.aurora}`, { body: { name: `Name ${n}` } })
+  })()
+  const count = async () => Number((await live.sql('select count(*) as n from audit_logs'))[0]!.n)
+  const before = await count()
+  await expect.poll(count).toBeGreaterThan(before)
+  const made = await backup({ ownerUrl: live.clone.ownerUrl, to: slow })
+  await expect.poll(count).toBeGreaterThan(made.tables.find(({ name }) => name === 'audit_logs')!.rows)
+  isOver = true
+  await working
+  await writeFile(fileNamed('moment'), Buffer.concat(chunks))
+  const target = await fresh()
+  await into(target, fileNamed('moment'))
+  const database = openDatabase({ url: target.appUrl })
+  undo.push(database.close)
+  const verified = await verifyChains(database.reader, await auditKey(database, parseKeyRing(testKeys)))
+  expect(verified).toMatchObject({ faults: [], rows: made.tables.find(({ name }) => name === 'audit_logs')!.rows })
+})
+
+test('CL-05 a backup that waits for whoever changes a table as a whole sees what he left', async () => {
+  const clone = await fresh()
+  await asSuperuser(clone.ownerUrl, async (client) => {
+    await client.query('begin')
+    await client.query('truncate idempotency_keys')
+    const made = backup({ ownerUrl: clone.ownerUrl, to: fileNamed('waited') })
+    const waits = `select from pg_locks where not granted and relation = 'idempotency_keys'::regclass`
+    await expect.poll(async () => (await client.query(waits)).rowCount).toBe(1)
+    await client.query(
+      `insert into idempotency_keys (actor_type, actor_id, key, request_hash, created_at, expires_at) values ('a', 'b', 'c', 'd', now(), now())`,
+    )
+    await client.query('commit')
+    expect((await made).tables).toContainEqual({ name: 'idempotency_keys', rows: 1 })
+  })
+})
+
+const auditRows = (rows: number) => `
+  insert into audit_logs (chain_id, seq, id, occurred_at, correlation_id, actor_type, resource_type, action, result, severity, metadata, hash)
+  select '00000000-0000-0000-0000-000000000000', n, gen_random_uuid(), now(), 'c' || n, 'system', 'x', 'x.y', 'success', 'info',
+         json_build_object('n', repeat(md5(n::text), 40)), sha256(n::text::bytea)
+    from generate_series(1, ${rows}) n`
+const nameOf = ({ ownerUrl }: ClonedDatabase) => new URL(ownerUrl).pathname.slice(1)
+const backing = `application_name = 'gatehouse-backup' and datname = $1`
+
+test('CL-05 fifty thousand audit rows pass through without being held', { timeout: 60_000 }, async () => {
+  const clone = await fresh()
+  const target = await fresh()
+  await asSuperuser(clone.ownerUrl, (client) => client.query(auditRows(50_000)))
+  const before = process.memoryUsage.rss()
+  let most = 0
+  const watch = setInterval(() => {
+    most = Math.max(most, process.memoryUsage.rss() - before)
+  }, 10)
+  await backup({ ownerUrl: clone.ownerUrl, to: fileNamed('many') })
+  await into(target, fileNamed('many'))
+  clearInterval(watch)
+  expect(most).toBeLessThan(gunzipSync(await readFile(fileNamed('many'))).length)
+  expect(await tablePrints(target.ownerUrl)).toEqual(await tablePrints(clone.ownerUrl))
+})
+
+test('CL-05 where the destination is slow, the database waits and nothing piles up between them', async () => {
+  const clone = await fresh()
+  let goOn = () => {}
+  const stalled = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const sink = new Writable({ write: (_chunk, _encoding, done) => void stalled.then(() => done()) })
+  await asSuperuser(clone.ownerUrl, (client) =>
+    client.query(`insert into idempotency_keys (actor_type, actor_id, key, request_hash, created_at, expires_at)
+                  select 'a', 'b', n::text, repeat(md5(n::text), 100), now(), now()
+                    from generate_series(1, 10000) n`),
+  )
+  const made = backup({ ownerUrl: clone.ownerUrl, to: sink })
+  await asSuperuser(inject('postgres').superuserUrl, async (client) => {
+    const waits = `select from pg_stat_activity where wait_event = 'ClientWrite' and ${backing}`
+    await expect.poll(async () => (await client.query(waits, [nameOf(clone)])).rowCount, { timeout: 5000 }).toBe(1)
+  })
+  goOn()
+  expect((await made).tables).toContainEqual({ name: 'idempotency_keys', rows: 10_000 })
+})
+
+test('CL-05 the file is its owner’s alone, whole or absent, and never overwritten', async () => {
+  const ownerUrl = live.clone.ownerUrl
+  const inner = await mkdtemp(join(folder, 'kept-'))
+  const to = join(inner, 'backup')
+  await backup({ ownerUrl, to })
+  expect((await stat(to)).mode & 0o777).toBe(0o600)
+  expect(await readdir(inner)).toEqual(['backup'])
+  await expect(backup({ ownerUrl, to })).rejects.toThrow(`${to} exists already; a backup does not overwrite another.`)
+  await expect(backup({ ownerUrl, to: join(inner, 'none', 'x') })).rejects.toThrow('there is no such file or folder')
+  await expect(backup({ ownerUrl: 'postgres://nobody@127.0.0.1:1/none', to: join(inner, 'y') })).rejects.toThrow('does not answer')
+  const full = new Writable({ write: (_chunk, _encoding, done) => done(Object.assign(new Error('no space'), { code: 'ENOSPC' })) })
+  await expect(backup({ ownerUrl, to: full })).rejects.toThrow('no space')
+  expect(await readdir(inner)).toEqual(['backup'])
+})
+
+test('CL-05 a line that breaks in the middle leaves no file, and is one sentence', async () => {
+  const inner = await mkdtemp(join(folder, 'broken-'))
+  const clone = await fresh()
+  await asSuperuser(clone.ownerUrl, (client) =>
+    client.query(`insert into idempotency_keys (actor_type, actor_id, key, request_hash, created_at, expires_at)
+                  select 'a', 'b', n::text, repeat(md5(n::text), 300), now(), now() from generate_series(1, 5000) n`),
+  )
+  const made = backup({ ownerUrl: clone.ownerUrl, to: join(inner, 'x') })
+  const refused = expect(made).rejects.toThrow('The connection to the database broke; try again.')
+  const end = `select pg_terminate_backend(pid) from pg_stat_activity where query like 'copy%' and ${backing}`
+  await asSuperuser(inject('postgres').superuserUrl, async (client) => {
+    await expect.poll(async () => (await client.query(end, [nameOf(clone)])).rowCount, { interval: 5 }).toBe(1)
+  })
+  await refused
+  expect(await readdir(inner)).toEqual([])
+})

@@ -1,0 +1,17 @@
+import pg from 'pg'
+import type { CopiedTable } from './copied-tables.ts'
+
+// Names come from the catalogue of the database that is spoken to, never from a file.
+const named = (name: string) => `public.${pg.escapeIdentifier(name)}`
+const list = (names: readonly string[]) => names.map(named).join(', ')
+const columnsOf = ({ columns }: CopiedTable) => columns.map(pg.escapeIdentifier).join(', ')
+
+export const lockTables = (names: readonly string[], mode: 'access share' | 'access exclusive') =>
+  `lock table ${list(names)} in ${mode} mode`
+export const truncateTables = (names: readonly string[]) => `truncate ${list(names)}`
+export const analyzeTables = (names: readonly string[]) => `analyze ${list(names)}`
+export const copyOut = (table: CopiedTable) => `copy ${named(table.name)} (${columnsOf(table)}) to stdout`
+export const copyIn = (table: CopiedTable) => `copy ${named(table.name)} (${columnsOf(table)}) from stdin`
+/** The names of the tables that hold a row. */
+export const filledAmong = (names: readonly string[]) =>
+  names.map((name) => `select ${pg.escapeLiteral(name)} as name where exists (select from ${named(name)})`).join(' union all ')

@@ -1,0 +1,39 @@
+import { Exactly } from '@gatehouse/contract/shapes'
+import Type from 'typebox'
+import { sql } from '../statement.ts'
+
+/** Every table but the list of migrations, which tells of the database and not of what is in it. Generated columns make themselves. */
+export const tableColumns = () => sql(Exactly({ name: Type.String(), columns: Type.Array(Type.String()) }))`
+  select c.relname::text as name, array_agg(a.attname::text order by a.attnum) as columns
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+   where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname <> 'schema_migrations'
+   group by c.relname
+   order by c.relname`
+
+/** A table's references to itself are left out: they are checked when all its rows are in. */
+export const tableReferences = () => sql(Exactly({ child: Type.String(), parent: Type.String(), is_deferrable: Type.Boolean() }))`
+  select child.relname::text as child, parent.relname::text as parent, bool_and(f.condeferrable) as is_deferrable
+    from pg_constraint f join pg_class child on child.oid = f.conrelid join pg_class parent on parent.oid = f.confrelid
+   where f.contype = 'f' and f.connamespace = 'public'::regnamespace and f.conrelid <> f.confrelid
+   group by child.relname, parent.relname
+   order by child.relname, parent.relname`
+
+/** What holds rows or numbers and is no plain table: partitioned, foreign and materialized ones, sequences. */
+export const notPlainTables = () => sql(Exactly({ name: Type.String() }))`
+  select relname::text as name from pg_class
+   where relnamespace = 'public'::regnamespace and relkind in ('p', 'f', 'm', 'S')
+   order by relname`
+
+/** The moment of the snapshot and whose rows they are. */
+export const snapshotOrigin = () => sql(Exactly({ created_at: Type.String(), installation_id: Type.String(), epoch: Type.Integer() }))`
+  select to_char(transaction_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created_at,
+         id::text as installation_id, epoch
+    from installation`
+
+export const otherSessions = (role: string) => sql(Exactly({ sessions: Type.Integer() }))`
+  select count(*)::integer as sessions from pg_stat_activity
+   where datname = current_database() and usename = ${role} and pid <> pg_backend_pid()`
+
+/** Whether the role was given its rights here, as the preparation of a database does. */
+export const isPreparedFor = (role: string) => sql(Exactly({ is_prepared: Type.Boolean() }))`
+  select exists (select from pg_roles where rolname = ${role} and has_table_privilege(oid, 'public.installation', 'select')) as is_prepared`

@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { open, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { CopyRefused } from './copy-refused.ts'
+
+const reasons: Record<string, string> = {
+  ENOENT: 'there is no such file or folder',
+  ENOTDIR: 'there is no such folder',
+  EISDIR: 'it is a folder',
+  EACCES: 'this user may not',
+  EPERM: 'this user may not',
+  EROFS: 'the disk is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota of this user is used up',
+  EIO: 'the disk fails',
+}
+
+/** The same error, as a sentence where it is the file's. */
+export const fileRefused =
+  (what: string) =>
+  (error: unknown): never => {
+    const reason = reasons[(error as NodeJS.ErrnoException).code ?? '']
+    throw reason && !(error instanceof CopyRefused) ? new CopyRefused(`${what}: ${reason}.`, { cause: error }) : error
+  }
+
+const synced = async (path: string) => {
+  const opened = await open(path, 'r')
+  await opened.sync().finally(() => opened.close())
+}
+
+/** Under its name the file is whole and survives a power cut, or it is not there. Only its owner may read it. */
+export const keptFile = async (path: string, write: (destination: Writable) => Promise<void>): Promise<void> => {
+  const refuse = fileRefused(`The backup cannot be written to ${path}`)
+  if (await stat(path).catch(() => null)) throw new CopyRefused(`${path} exists already; a backup does not overwrite another.`)
+  const unfinished = join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}.unfinished`)
+  try {
+    await write(createWriteStream(unfinished, { flags: 'wx', mode: 0o600, flush: true }))
+    await rename(unfinished, path)
+    await synced(dirname(path))
+  } catch (error) {
+    await rm(unfinished, { force: true }).catch(() => {})
+    refuse(error)
+  }
+}
