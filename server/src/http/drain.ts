@@ -1,4 +1,8 @@
+import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+
+/** Whoever was let in just before the port closed has so long to begin to speak. */
+const silenceMs = 1000
 
 /**
  * Closing the server drains it. First the readiness turns, and each answer asks its connection to end: whoever shares out requests
@@ -8,6 +12,17 @@ export const drainOnClose = (app: FastifyInstance, grace_seconds: number) => {
   let isDraining = false
   let sweep: NodeJS.Timeout | undefined
   const grace = Promise.withResolvers<void>()
+  const sockets = new Set<Socket>()
+  app.server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+
+  // Node closes neither connections whose last answer began before the drain, nor those that have said nothing yet.
+  const endIdle = (until: number) => {
+    app.server.closeIdleConnections()
+    if (performance.now() > until) for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  }
 
   // The framework itself lets every answer end its connection from here on.
   app.addHook('preClose', async () => {
@@ -15,8 +30,7 @@ export const drainOnClose = (app: FastifyInstance, grace_seconds: number) => {
     const timer = setTimeout(grace.resolve, grace_seconds * 1000)
     await grace.promise
     clearTimeout(timer)
-    // A connection whose last answer began before the drain would otherwise be waited for until it times out.
-    sweep = setInterval(() => app.server.closeIdleConnections(), 100)
+    sweep = setInterval(endIdle, 100, performance.now() + silenceMs)
   })
   app.server.once('close', () => clearInterval(sweep))
 

@@ -1,0 +1,204 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded, testKeys } from '../live-server.ts'
+
+const project = join(import.meta.dirname, '../..')
+const { org } = seeded
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-operation-'))
+const children: ChildProcess[] = []
+
+let live: LiveServer
+beforeAll(async () => {
+  live = await liveServer()
+  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
+})
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+})
+afterAll(async () => {
+  await live.stop()
+  rmSync(folder, { recursive: true })
+})
+
+/** The real server as its own process, on the seeded world. */
+const startProcess = async (settings: Record<string, string>) => {
+  const child = spawn(process.execPath, ['server/src/main.ts'], {
+    cwd: project,
+    env: {
+      PATH: process.env.PATH,
+      GATEHOUSE_PROFILE: 'development',
+      GATEHOUSE_PORT: '0',
+      GATEHOUSE_LIFELINE: 'stdin',
+      GATEHOUSE_OIDC_ISSUERS: JSON.stringify([live.issuer.settings]),
+      GATEHOUSE_KEY_ENCRYPTION_KEYS: testKeys,
+      GATEHOUSE_CHECKPOINT_FILE: join(folder, 'checkpoints.jsonl'),
+      DATABASE_URL: live.clone.appUrl,
+      ...settings,
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  children.push(child)
+  const heard = { out: '', err: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    heard.out += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    heard.err += text
+  })
+  const closed = once(child, 'close').then(([code]) => code as number | null)
+  const address = () => /Server listening at (http:\/\/[\d.:]+)/.exec(heard.out)?.[1]
+  await expect.poll(() => address() ?? (heard.err || undefined), { timeout: 30_000 }).toBeDefined()
+  const url = address()
+  if (!url) throw new Error(`it did not start: ${heard.err}`)
+  await expect.poll(async () => (await live.call(null, 'GET', '/readyz', {}, url)).status, { timeout: 10_000 }).toBe(200)
+  return { url, heard, closed, signal: (name: NodeJS.Signals) => child.kill(name) }
+}
+
+const readiness = async (url: string) => (await live.call(null, 'GET', '/readyz', {}, url)).status
+
+/** A connection that asks for nothing, and how it ended. */
+const connectionTo = (url: string) => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  const ended = new Promise<string>((resolve) => {
+    socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    socket.once('close', () => resolve('closed'))
+    socket.resume()
+  })
+  return { socket, ended }
+}
+
+const isRefused = async (url: string) => {
+  const { socket, ended } = connectionTo(url)
+  socket.once('connect', () => socket.destroy())
+  return (await ended) === 'ECONNREFUSED'
+}
+
+const linesOf = (text: string) =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+
+test('HO-07 a signal under load loses no request: readiness turns at once, what was taken is answered, then the port closes', async () => {
+  const { url, heard, closed, signal } = await startProcess({ GATEHOUSE_DRAIN_SECONDS: '2' })
+  const answers: { slug: string; status: number | string }[] = []
+  let isOffered = true
+  let sent = 0
+  const worker = async () => {
+    while (isOffered) {
+      sent += 1
+      const slug = `drained-${sent}`
+      const sending = { body: { name: 'Drained', slug } }
+      const status = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, sending, url).then(
+        (answered) => answered.status,
+        (error: Error) => String(error.cause ?? error),
+      )
+      answers.push({ slug, status })
+    }
+  }
+  const workers = Array.from({ length: 6 }, worker)
+  await expect.poll(() => answers.length, { timeout: 20_000 }).toBeGreaterThan(50)
+
+  // One that hangs on a lock until after the port is closed, and a connection that asks for nothing.
+  await live.sql('begin')
+  await live.sql('select seq from audit_heads where chain_id = $1 for update', [org.borealis])
+  const slow = live.call('ada', 'POST', `/api/v1/orgs/${org.borealis}/suspend`, { body: { reason: 'slow' } }, url)
+  const idle = connectionTo(url)
+  await sleep(300)
+
+  const answeredBefore = answers.length
+  const signalled = performance.now()
+  signal('SIGTERM')
+  // As a load balancer does: it goes on until it is told otherwise.
+  await expect.poll(() => readiness(url), { interval: 30, timeout: 1500 }).toBe(503)
+  expect(await live.call(null, 'GET', '/readyz', {}, url)).toMatchObject({ body: { is_draining: true, database: 'ok' } })
+  expect((await live.call(null, 'GET', '/healthz', {}, url)).headers.get('connection')).toBe('close')
+  isOffered = false
+  await Promise.all(workers)
+  expect(performance.now() - signalled).toBeLessThan(2000)
+
+  await expect.poll(() => isRefused(url), { timeout: 5000 }).toBe(true)
+  expect(performance.now() - signalled).toBeGreaterThan(1900)
+  expect(await idle.ended).toBe('closed')
+  await live.sql('commit')
+  expect((await slow).status).toBe(200)
+  expect(await closed, heard.err).toBe(0)
+
+  expect(answers.length).toBeGreaterThan(answeredBefore)
+  expect(answers.filter(({ status }) => status !== 201)).toEqual([])
+  const kept = await live.sql<{ slug: string }>("select slug from projects where slug like 'drained-%'")
+  expect(kept.map(({ slug }) => slug).sort()).toEqual(answers.map(({ slug }) => slug).sort())
+  expect(heard.err).toBe('')
+})
+
+test('HO-07 a second signal ends the waiting, not the requests', async () => {
+  const { url, closed, signal } = await startProcess({ GATEHOUSE_DRAIN_SECONDS: '60' })
+  signal('SIGTERM')
+  await expect.poll(() => readiness(url), { interval: 30 }).toBe(503)
+  expect((await live.call('anna', 'GET', '/api/v1/me', {}, url)).status).toBe(200)
+  await live.sql('begin')
+  await live.sql('select seq from audit_heads where chain_id = $1 for update', [org.aurora])
+  const slow = live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, { body: { name: 'Slow' } }, url)
+  await sleep(300)
+  const signalled = performance.now()
+  signal('SIGINT')
+  await expect.poll(() => isRefused(url), { timeout: 3000 }).toBe(true)
+  await live.sql('commit')
+  expect((await slow).status).toBe(200)
+  expect(await closed).toBe(0)
+  expect(performance.now() - signalled).toBeLessThan(10_000)
+})
+
+test('AU-06 all that a process says is lines of JSON with a correlation id and without a secret; refused tokens leave one row', async () => {
+  const { url, heard, closed, signal } = await startProcess({ GATEHOUSE_LOG_LEVEL: 'trace' })
+  const canary = 'CANARY-e1b5d3'
+  for (let n = 0; n < 5; n += 1)
+    await live.call(null, 'GET', `/api/v1/me?token=${canary}`, { headers: { authorization: `Bearer ${canary}${n}`, cookie: canary } }, url)
+  const { headers } = await live.call('anna', 'GET', '/api/v1/me', { headers: { 'x-request-id': 'said-by-process' } }, url)
+  expect(headers.get('x-correlation-id')).toBe('said-by-process')
+  expect((await live.call(null, 'GET', '/metrics', {}, url)).text).toContain('gatehouse_auth_rejected_total{code="token_invalid"} 5')
+  signal('SIGTERM')
+  expect(await closed).toBe(0)
+
+  const said = linesOf(heard.out)
+  expect(said.length).toBeGreaterThan(6)
+  for (const line of said)
+    expect(line).toMatchObject({ correlation_id: expect.any(String), time: expect.any(String), level: expect.any(String) })
+  expect(said.filter(({ correlation_id }) => correlation_id === 'said-by-process')).toMatchObject([{ operation: 'me.read', status: 200 }])
+  const secrets = [canary, await live.tokenOf('anna'), new URL(live.clone.appUrl).password, testKeys.split(':')[1]!]
+  for (const secret of secrets) expect(heard.out + heard.err).not.toContain(secret)
+  expect(await live.sql("select reason_code, metadata->>'count' as count from audit_logs where action = 'auth.token.reject'")).toEqual([
+    { reason_code: 'token_invalid', count: '5' },
+  ])
+})
+
+test('AU-06 a process that was given the address of a collector sends it what it did, the last of it before it ends', async () => {
+  const posts: string[] = []
+  const collector = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    posts.push(`${request.url} ${Buffer.concat(chunks).toString('utf8')}`)
+    response.end('{}')
+  })
+  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
+  const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
+  const { url, closed, signal } = await startProcess({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })
+  await live.call('anna', 'GET', '/api/v1/me', { headers: { 'x-request-id': 'sent-away' } }, url)
+  signal('SIGTERM')
+  expect(await closed).toBe(0)
+  const all = posts.join('\n')
+  for (const part of ['/v1/traces', '"me.read"', '"transaction"', 'sent-away']) expect(all).toContain(part)
+  expect(all).not.toContain(await live.tokenOf('anna'))
+  collector.close()
+})
