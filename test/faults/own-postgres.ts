@@ -24,6 +24,8 @@ export const ownPostgres = async ({ folder, settings = {} }: { folder?: string; 
       process.kill(running.pid, 'SIGKILL')
       await running.gone
     },
+    /** In good order: whoever is connected is told. */
+    halt: () => running.stop(),
     restart: async () => {
       await running.stop()
       running = await startPostgres(request)

@@ -33,7 +33,7 @@ const calling = (url: string, name: string): string => {
 }
 
 /** A real server in a process of its own, on a free port. */
-export const startServerProcess = async (settings: Omit<Settings, 'build' | 'logLevel'> & Partial<Settings>) => {
+export const startServerProcess = async (settings: Settings) => {
   started += 1
   const name = `gatehouse-${process.pid}-${started}`
   const child = fork(entry, [], { execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: { NODE_COMPILE_CACHE: compiled } })
@@ -52,7 +52,7 @@ export const startServerProcess = async (settings: Omit<Settings, 'build' | 'log
     return Promise.race([answer.then(([report]) => report), ended])
   }
   const { port } = await ask<{ port: number }>({
-    settings: { build: 'sound', logLevel: 'silent', ...settings, appUrl: calling(settings.appUrl, name) },
+    settings: { ...settings, appUrl: calling(settings.appUrl, name) },
   })
   return {
     url: `http://127.0.0.1:${port}`,

@@ -12,10 +12,12 @@ import { localIssuer, signText } from '../../server/src/principals/oidc/testing/
 import { seedDevelopment } from '../../server/src/seed-development.ts'
 import { pathOf } from '../fuzz/rightful-calls.ts'
 import { seeded, testKeys } from '../live-server.ts'
+import { composeServer } from './compose.ts'
 import { type Attempt, type Intent, openJournal } from './journal.ts'
 import { isKeyed, operationOf, recipes, type Stage } from './recipes.ts'
 import { readState, type Sql } from './replay.ts'
 import { type ServerProcess, type Settings, startServerProcess } from './server-process.ts'
+import type { Reached } from './statement-faults.ts'
 
 export type Place = { readonly appUrl: string; readonly ownerUrl: string }
 
@@ -64,18 +66,21 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
 
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-journal-'))
   const journal = openJournal(join(folder, 'journal.jsonl'))
+  const settings: Settings = {
+    appUrl: place.appUrl,
+    issuer: issuer.settings,
+    keys: testKeys,
+    cursorKey: 'test-'.padEnd(48, 'k'),
+    build: 'sound',
+    logLevel: 'silent',
+  }
+  const closing: (() => Promise<void>)[] = []
   const running = new Set<ServerProcess>()
   const start = async (changed: Partial<Settings> = {}) => {
-    const process_ = await startServerProcess({
-      appUrl: place.appUrl,
-      issuer: issuer.settings,
-      keys: testKeys,
-      cursorKey: 'test-'.padEnd(48, 'k'),
-      ...changed,
-    })
-    running.add(process_)
-    void process_.gone.then(() => running.delete(process_))
-    return process_
+    const started = await startServerProcess({ ...settings, ...changed })
+    running.add(started)
+    void started.gone.then(() => running.delete(started))
+    return started
   }
 
   const minted = new Map<string, Promise<string>>()
@@ -152,6 +157,12 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
     since,
     reader: database.reader,
     start,
+    /** A server in this very process, for faults that need not kill it. */
+    startHere: async (reached: Reached) => {
+      const { listen, close } = await composeServer(settings, reached)
+      closing.push(close)
+      return `http://127.0.0.1:${await listen()}`
+    },
     tokenOf,
     intend,
     ask,
@@ -167,6 +178,7 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
       throw new Error('the database keeps the connections of a process that is gone')
     },
     stop: async () => {
+      for (const close of closing) await close()
       for (const one of running) await one.kill()
       await database.close()
       await owner.end()

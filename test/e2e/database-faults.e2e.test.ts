@@ -1,0 +1,284 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import Type from 'typebox'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { Exactly } from '../../contract/src/shapes.ts'
+import type { Tx } from '../../server/src/db/database.ts'
+import { sql } from '../../server/src/db/statement.ts'
+import { judgeIntent, judgeSettled, judgeWorld } from '../faults/judge.ts'
+import { ownPostgres } from '../faults/own-postgres.ts'
+import { recipes } from '../faults/recipes.ts'
+import type { ServerProcess } from '../faults/server-process.ts'
+import { stateHash } from '../faults/state-hash.ts'
+import { nameOf } from '../faults/statement-faults.ts'
+import { type TcpProxy, tcpProxy } from '../faults/tcp-proxy.ts'
+import { type FaultWorld, faultWorld } from '../faults/world.ts'
+import { seeded } from '../live-server.ts'
+import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
+import { asSuperuser } from '../superuser.ts'
+
+const operations = Object.keys(recipes)
+
+/** Asks, and says how long the answer took. */
+const timed = async (world: FaultWorld, url: string, operation: string, asking: Parameters<FaultWorld['intend']>[1]) => {
+  const intent = world.intend(operation, asking)
+  const began = performance.now()
+  const answer = await world.ask(url, intent)
+  return { intent, status: answer?.status ?? 0, ms: performance.now() - began }
+}
+const me = { person: 'anna', params: {}, body: {} }
+
+describe('a connection that the database ends, and a record that it refuses', () => {
+  let clone: ClonedDatabase
+  let world: FaultWorld
+  let url: string
+  let armed: string | null = null
+  let statements = 0
+
+  const pid = () => sql(Exactly({ pid: Type.Integer() }))`select pg_backend_pid() as pid`
+  const terminate = async (tx: Tx) => {
+    const { pid: number } = await tx.one(pid())
+    await asSuperuser(inject('postgres').superuserUrl, (client) => client.query('select pg_terminate_backend($1)', [number]))
+  }
+
+  beforeAll(async () => {
+    clone = await cloneDatabase()
+    world = await faultWorld(clone)
+    url = await world.startHere(async (point, tx) => {
+      if ('statement' in point) statements = point.statement
+      if (armed !== nameOf(point) || !tx) return
+      armed = null
+      await terminate(tx)
+    })
+    for (const [name, tables] of [
+      ['refuse_record', ['audit_logs']],
+      ['refuse_change', ['organizations', 'projects', 'users', 'project_memberships', 'tenant_memberships']],
+    ] as const) {
+      await world.sql(`create function ${name}() returns trigger language plpgsql as $$ begin
+        raise exception using errcode = '58030', message = 'could not write'; end $$`)
+      for (const table of tables) {
+        await world.sql(`create trigger ${name} before insert or update on ${table} for each row execute function ${name}()`)
+        await world.sql(`alter table ${table} disable trigger ${name}`)
+      }
+    }
+  })
+  afterAll(async () => {
+    await world.stop()
+    await clone.drop()
+  })
+
+  test.for(operations)(
+    'HO-07 %s answers 503 and leaves nothing behind when its connection is ended at any statement',
+    async (operation) => {
+      await timed(world, url, operation, await world.prepare(operation, world.stageOn(url)))
+      const points = Array.from({ length: statements }, (_, index) => `before statement ${index + 1}`)
+      for (const point of [...points, 'before_commit']) {
+        const asking = await world.prepare(operation, world.stageOn(url))
+        const before = await stateHash(world.sql)
+        armed = point
+        const { intent, status } = await timed(world, url, operation, asking)
+        expect(`${point} ${status}`).toBe(`${point} 503`)
+        expect(await stateHash(world.sql)).toBe(before)
+        // The same process, at once: the pool has others.
+        await world.ask(url, intent)
+        expect(await judgeSettled(world.sql, world.journal.of(intent))).toEqual([])
+      }
+    },
+  )
+
+  test.for(operations)(
+    'AU-01 %s does nothing where its record cannot be written, and records nothing where it cannot be done',
+    async (operation) => {
+      const switched = async (to: 'enable' | 'disable', name: string) => {
+        const rows = await world.sql<{ table: string }>('select tgrelid::regclass::text as table from pg_trigger where tgname = $1', [name])
+        for (const { table } of rows) await world.sql(`alter table ${table} ${to} trigger ${name}`)
+      }
+      for (const refusal of ['refuse_record', 'refuse_change']) {
+        const asking = await world.prepare(operation, world.stageOn(url))
+        const before = await stateHash(world.sql)
+        await switched('enable', refusal)
+        const { intent, status } = await timed(world, url, operation, asking)
+        await switched('disable', refusal)
+        expect(`${refusal} ${status}`).toBe(`${refusal} 503`)
+        expect(await stateHash(world.sql)).toBe(before)
+        await world.ask(url, intent)
+        expect(await judgeSettled(world.sql, world.journal.of(intent))).toEqual([])
+      }
+    },
+  )
+
+  test('AU-01 after all of it the record tells exactly what there is', async () => {
+    expect(await judgeWorld(world, world.journal.read())).toEqual([])
+  })
+})
+
+describe('a line to the database that is slow, silent or cut', () => {
+  let clone: ClonedDatabase
+  let world: FaultWorld
+  let proxy: TcpProxy
+  let server: ServerProcess
+
+  beforeAll(async () => {
+    clone = await cloneDatabase()
+    world = await faultWorld(clone)
+    const { hostname, port } = new URL(clone.appUrl)
+    proxy = await tcpProxy({ host: hostname, port: Number(port) })
+    server = await world.start({ appUrl: proxy.urlOf(clone.appUrl) })
+    await timed(world, server.url, 'me.read', me)
+  })
+  afterAll(async () => {
+    await world.stop()
+    await proxy.stop()
+    await clone.drop()
+  })
+
+  const recovery = async () => {
+    const began = performance.now()
+    for (;;) {
+      const { status } = await timed(world, server.url, 'me.read', me)
+      const ms = performance.now() - began
+      if (status === 200 || ms > 10_000) return ms
+      await sleep(50)
+    }
+  }
+
+  test('HO-07 a line that is slow makes answers late, and none of them wrong', async () => {
+    for (const [delay, within] of [
+      [25, 8000],
+      [250, 20_000],
+    ] as const) {
+      const asked = await Promise.all(
+        ['organization.create', 'user.disable', 'project.member.add', 'me.read'].map(async (operation) => ({
+          operation,
+          asking: await world.prepare(operation, world.stageOn(server.url)),
+        })),
+      )
+      proxy.delay(delay)
+      const answers = await Promise.all(asked.map(({ operation, asking }) => timed(world, server.url, operation, asking)))
+      proxy.heal()
+      for (const { intent, status, ms } of answers) {
+        expect([200, 201, 503]).toContain(status)
+        expect(ms).toBeLessThan(within)
+        await world.ask(server.url, intent)
+        expect(await judgeSettled(world.sql, world.journal.of(intent))).toEqual([])
+      }
+    }
+  })
+
+  test('HO-07 a silent line is 503 within seconds for everything, however many ask, and heals by itself', async () => {
+    const asked = []
+    for (const operation of operations) asked.push({ operation, asking: await world.prepare(operation, world.stageOn(server.url)) })
+    proxy.silence()
+    const many = Array.from({ length: 100 }, () => timed(world, server.url, 'me.read', me))
+    const answers = await Promise.all([...asked.map(({ operation, asking }) => timed(world, server.url, operation, asking)), ...many])
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
+    expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(7000)
+    const { status, ms } = await timed(world, server.url, 'me.read', me)
+    expect(status).toBe(503)
+    expect(ms).toBeLessThan(4000)
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(503)
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+    proxy.heal()
+    expect(await recovery()).toBeLessThan(5000)
+    expect(server.isAlive()).toBe(true)
+    for (const { intent } of answers.slice(0, asked.length)) {
+      await world.ask(server.url, intent)
+      expect(await judgeSettled(world.sql, world.journal.of(intent))).toEqual([])
+    }
+  })
+
+  test('HO-07 a line that falls silent in the middle of the work ends it within seconds', async () => {
+    const asking = await world.prepare('organization.member.remove', world.stageOn(server.url))
+    proxy.delay(100)
+    const running = timed(world, server.url, 'organization.member.remove', asking)
+    await sleep(900)
+    proxy.silence()
+    const { intent, status, ms } = await running
+    expect(status).toBe(503)
+    expect(ms).toBeLessThan(8500)
+    proxy.heal()
+    expect(await recovery()).toBeLessThan(5000)
+    await world.ask(server.url, intent)
+    expect(await judgeSettled(world.sql, world.journal.of(intent))).toEqual([])
+  })
+
+  test('HO-07 a line that is cut after any number of bytes is 503 at worst, and nothing is half done', async () => {
+    const seen = new Set<number>()
+    for (let bytes = 0; bytes < 9000; bytes += 450) {
+      const asking = await world.prepare('project.member.remove', world.stageOn(server.url))
+      proxy.cutAfter(bytes)
+      const { intent, status } = await timed(world, server.url, 'project.member.remove', asking)
+      seen.add(status)
+      proxy.heal()
+      const { faults } = await judgeIntent(world.sql, world.journal.of(intent))
+      expect(faults).toEqual([])
+      expect(await recovery()).toBeLessThan(5000)
+      await world.ask(server.url, intent)
+      expect(await judgeSettled(world.sql, world.journal.of(intent))).toEqual([])
+    }
+    expect([...seen].filter((status) => status !== 204 && status !== 503)).toEqual([])
+    expect(seen).toContain(503)
+    expect(await judgeWorld(world, world.journal.read())).toEqual([])
+  })
+})
+
+describe('a database that is killed', () => {
+  test.for(['killed with -9', 'stopped'])(
+    'HO-07 %s and started again under load: 503 meanwhile, and well within five seconds',
+    async (how) => {
+      const postgres = await ownPostgres()
+      const world = await faultWorld(postgres)
+      try {
+        const server = await world.start({ logLevel: 'error' })
+        const stage = world.stageOn(server.url)
+        const intents: ReturnType<typeof world.intend>[] = []
+        const seen: { at: number; status: number; ms: number }[] = []
+        let isOver = false
+        const lane = async (operation: string) => {
+          while (!isOver) {
+            const word = stage.word()
+            const body =
+              operation === 'organization.create' ? { name: word, slug: word, owner_user_id: seeded.user('alice'), reason: word } : {}
+            const person = operation === 'organization.create' ? 'ada' : 'anna'
+            const { intent, status, ms } = await timed(world, server.url, operation, { person, params: {}, body })
+            if (operation === 'organization.create') intents.push(intent)
+            seen.push({ at: performance.now(), status, ms })
+            await sleep(5)
+          }
+        }
+        const load = Promise.all(['organization.create', 'organization.create', 'me.read', 'me.read'].map(lane))
+        await sleep(600)
+        if (how === 'stopped') await postgres.halt()
+        else await postgres.kill()
+        await sleep(700)
+        expect((await fetch(`${server.url}/readyz`)).status).toBe(503)
+        await postgres.restart()
+        const up = performance.now()
+        await sleep(5000)
+        isOver = true
+        await load
+        expect(server.isAlive()).toBe(true)
+        expect(
+          server
+            .output()
+            .split('\n')
+            .filter((line) => line.includes('internal_error'))
+            .slice(0, 3),
+        ).toEqual([])
+        expect([...new Set(seen.map(({ status }) => status))].sort()).toEqual([200, 201, 503])
+        expect(Math.max(...seen.map(({ ms }) => ms))).toBeLessThan(7000)
+        const back = seen.filter(({ at, status }) => at > up && status < 300).map(({ at }) => at - up)
+        expect(Math.min(...back)).toBeLessThan(5000)
+        // From then on nobody is refused any more.
+        expect(seen.filter(({ at, status }) => at > up + 5000 && status === 503)).toEqual([])
+        for (const intent of intents) {
+          await world.ask(server.url, intent)
+          expect(await judgeSettled(world.sql, world.journal.of(intent))).toEqual([])
+        }
+        expect(await judgeWorld(world, world.journal.read())).toEqual([])
+      } finally {
+        await world.stop()
+        await postgres.stop()
+      }
+    },
+  )
+})

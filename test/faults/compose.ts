@@ -1,0 +1,47 @@
+import type { AddressInfo } from 'node:net'
+import { appendWith } from '../../server/src/audit/append.ts'
+import { verifyChains } from '../../server/src/audit/verify-chains.ts'
+import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
+import { openDatabase } from '../../server/src/db/database.ts'
+import { sealedCursors } from '../../server/src/http/cursor.ts'
+import { createServer, type ServerParts } from '../../server/src/http/server.ts'
+import { auditKey } from '../../server/src/installation/own-secrets.ts'
+import { Secret } from '../../server/src/kernel/secret.ts'
+import { identifyPerson } from '../../server/src/principals/identify-person.ts'
+import { humanTokens } from '../../server/src/principals/oidc/human-tokens.ts'
+import { answersWith, tenancySubscribers } from '../../server/src/wiring.ts'
+import { brokenAs } from './builds.ts'
+import type { Settings } from './server-process.ts'
+import { type Reached, withFaults } from './statement-faults.ts'
+
+/** The server as server/src/main.ts composes it, with seams in its database and, where a test wants it, one mistake. */
+export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, logLevel }: Settings, reached: Reached) => {
+  const direct = openDatabase({ url: appUrl, onError: (error) => logLevel === 'silent' || console.error(`database: ${error.message}`) })
+  const database = withFaults(direct, reached)
+  const key = await auditKey(direct, parseKeyRing(keys))
+  const append = appendWith({ region: 'test', key })
+  const tokens = humanTokens([issuer])
+  const broken = brokenAs(build)
+  const parts: ServerParts = {
+    answers: answersWith({ verify: async (reader) => ({ ...(await verifyChains(reader, key)), checkpoints: 0 }) }),
+    database,
+    append,
+    cursors: sealedCursors(new Secret(cursorKey)),
+    identify: identifyPerson(tokens, database, tenancySubscribers, append),
+    logger: { level: logLevel },
+  }
+  const app = await createServer(broken.parts?.(parts, direct) ?? parts)
+  broken.server?.(app.server)
+  return {
+    server: app.server,
+    listen: async () => {
+      await app.listen({ host: '127.0.0.1', port: 0 })
+      return (app.server.address() as AddressInfo).port
+    },
+    close: async () => {
+      await app.close()
+      tokens.stop()
+      await direct.close()
+    },
+  }
+}
