@@ -40,16 +40,3 @@ create table audit_heads (
   seq       bigint not null check (seq >= 0),
   hash      bytea not null check (length(hash) = 32)
 );
-
--- What is hashed of a row: every field with its length, so that no two rows have the same text.
-create function audit_field(field text) returns text language sql immutable parallel safe as
-  $$ select coalesce(octet_length(field) || ':' || field, '-') $$;
-create function audit_text(r audit_logs) returns text language sql stable parallel safe as $$
-  select audit_field(r.chain_id::text) || audit_field(r.seq::text) || audit_field(r.id::text)
-      || audit_field(to_char(r.occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))
-      || audit_field(r.correlation_id) || audit_field(r.actor_type) || audit_field(r.actor_id) || audit_field(r.platform_role)
-      || audit_field(r.tenant_id::text) || audit_field(r.project_id::text)
-      || audit_field(r.resource_type) || audit_field(r.resource_id) || audit_field(r.resource_name)
-      || audit_field(r.action) || audit_field(r.result) || audit_field(r.reason_code) || audit_field(r.severity)
-      || audit_field(r.metadata::text)
-$$;

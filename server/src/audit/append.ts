@@ -2,7 +2,7 @@ import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { AuditEvent, Work } from '../work/work.ts'
 import { insertChained, lockHead, openHead } from './audit-queries.ts'
-import { type ChainedRow, chainOf, linkHash, metadataText, textOf } from './chain.ts'
+import { type ChainedRow, chainOf, linkHash, metadataText, microseconds, textOf } from './chain.ts'
 import { resourceName } from './resource-name.ts'
 
 type Hashed = ChainedRow & { hash: Buffer }
@@ -16,7 +16,7 @@ const extend = async ({ region, key }: AuditSeal, work: Work, chain_id: string, 
       chain_id,
       seq: head.seq + index + 1,
       id: newId('audit'),
-      occurred_at: work.now,
+      occurred_at: microseconds(work.now),
       correlation_id: work.correlation_id,
       actor_type: work.actor.type,
       actor_id: work.actor.id,

@@ -1,4 +1,4 @@
-import { Exactly } from '@gatehouse/contract/shapes'
+import { Exactly, Nullable } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { sql } from '../db/statement.ts'
 import type { ChainedRow } from './chain.ts'
@@ -38,11 +38,35 @@ export const insertChained = (chain_id: string, rows: readonly (ChainedRow & { h
    where chain_id = ${chain_id} and seq + (select count(*) from added) = ${rows.at(-1)?.seq}::bigint
   returning seq`
 
-/** The text of rows as the database has them now, in the order of their chains. */
-export const rowsAfter = (chain_id: string, seq: number, limit: number) => sql(
-  Exactly({ chain_id: Type.String(), seq: Type.Integer(), text: Type.String(), hash: Bytes }),
-)`
-  select chain_id, seq, audit_text(a) as text, hash from audit_logs a
+const text = Type.String()
+const Written = Exactly({
+  chain_id: text,
+  seq: Type.Integer(),
+  id: text,
+  occurred_at: text,
+  correlation_id: text,
+  actor_type: text,
+  actor_id: Nullable(text),
+  platform_role: Nullable(text),
+  tenant_id: Nullable(text),
+  project_id: Nullable(text),
+  resource_type: text,
+  resource_id: Nullable(text),
+  resource_name: Nullable(text),
+  action: text,
+  result: text,
+  reason_code: Nullable(text),
+  severity: text,
+  metadata: text,
+  hash: Bytes,
+})
+
+/** Rows as the database has them now, to the microsecond and the last blank, in the order of their chains. */
+export const rowsAfter = (chain_id: string, seq: number, limit: number) => sql(Written)`
+  select chain_id, seq, id, to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as occurred_at, correlation_id,
+         actor_type, actor_id, platform_role, tenant_id, project_id, resource_type, resource_id, resource_name, action, result, reason_code,
+         severity, metadata::text as metadata, hash
+    from audit_logs
    where (chain_id, seq) > (${chain_id}::uuid, ${seq}::bigint)
    order by chain_id, seq limit ${limit}`
 

@@ -6,6 +6,7 @@ export interface ChainedRow {
   readonly chain_id: string
   readonly seq: number
   readonly id: string
+  /** With microseconds. */
   readonly occurred_at: string
   readonly correlation_id: string
   readonly actor_type: string
@@ -32,15 +33,17 @@ export const chainOf = (tenant_id: string | null): string => tenant_id ?? platfo
 export const genesis = Buffer.alloc(32)
 
 const field = (text: string | null): string => (text === null ? '-' : `${Buffer.byteLength(text)}:${text}`)
-const microseconds = (instant: string) => instant.replace('Z', '000Z')
+/** The database keeps microseconds; we write milliseconds, and a row that has more was not written by us. */
+export const microseconds = (instant: string) => instant.replace('Z', '000Z')
 
-/** Every field with its length, so that no two rows have the same text. The database's `audit_text` writes the same. */
-export const textOf = (row: ChainedRow): string =>
-  [
+/** Every field with its length, so that no two rows have the same text. */
+export const textOf = (row: ChainedRow): string => {
+  let text = ''
+  for (const part of [
     row.chain_id,
     String(row.seq),
     row.id,
-    microseconds(row.occurred_at),
+    row.occurred_at,
     row.correlation_id,
     row.actor_type,
     row.actor_id,
@@ -55,9 +58,10 @@ export const textOf = (row: ChainedRow): string =>
     row.reason_code,
     row.severity,
     row.metadata,
-  ]
-    .map(field)
-    .join('')
+  ])
+    text += field(part)
+  return text
+}
 
 /**
  * The hash of a row binds its text and, through the hash before it, everything that happened earlier in its chain. It is keyed

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded, testKeys } from '../../../test/live-server.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import { auditKey } from '../installation/own-secrets.ts'
-import { linkHash, platformChain } from './chain.ts'
+import { rowsAfter } from './audit-queries.ts'
+import { linkHash, platformChain, textOf } from './chain.ts'
 import { type Memory, verifyChains } from './verify-chains.ts'
 
 const chain = seeded.org.aurora
@@ -39,7 +40,7 @@ const tampered = async (statements: string, values: unknown[] = [], memory?: Mem
   }
 }
 
-test('AU-02 an untouched record verifies, and the database writes the same text as the code', async () => {
+test('AU-02 an untouched record verifies', async () => {
   const verified = await verifyChains(live.database.reader, key, await remember())
   expect(verified.faults).toEqual([])
   expect(verified.chains).toBeGreaterThanOrEqual(3)
@@ -117,13 +118,11 @@ describe('AU-02 verification names the tenant and the first bad row', () => {
 
   test('a whole chain rewritten, even with hashes that fit each other', async () => {
     // Somebody with the database but not the key recomputes every hash.
-    const texts = await live.sql<{ seq: number; text: string }>(
-      "select seq::int, replace(audit_text(a), 'Name', 'Fame') as text from audit_logs a where chain_id = $1 order by seq",
-      [chain],
-    )
+    const texts = await live.database.reader.many(rowsAfter(chain, 0, 1000))
     let previous: Buffer = Buffer.alloc(32)
-    const statements = texts.map(({ seq, text }) => {
-      previous = linkHash(Buffer.from('a guess'), previous, text)
+    const statements = texts.map(({ seq, ...row }) => {
+      const metadata = row.metadata.replaceAll('Name', 'Fame')
+      previous = linkHash(Buffer.from('a guess'), previous, textOf({ ...row, seq, metadata }))
       return `update audit_logs set metadata = replace(metadata::text, 'Name', 'Fame')::json, hash = decode('${previous.toString('hex')}', 'hex') where chain_id = $1 and seq = ${seq}`
     })
     const head = `update audit_heads set hash = decode('${previous.toString('hex')}', 'hex') where chain_id = $1`

@@ -1,6 +1,6 @@
 import type { Reader } from '../db/database.ts'
 import { allHeads, rowsAfter } from './audit-queries.ts'
-import { genesis, linkHash, platformChain } from './chain.ts'
+import { type ChainedRow, genesis, linkHash, platformChain, textOf } from './chain.ts'
 
 /** What somebody outside the database remembers: which hash each chain had at which place. */
 export type Memory = ReadonlyMap<string, ReadonlyMap<number, string>>
@@ -41,10 +41,11 @@ const faultIn = ({ chain_id }: Walk, kind: Fault['kind'], first_bad_seq: number,
   return { chain_id, tenant_id: isPlatform ? null : chain_id, first_bad_seq, kind, sentence: `In the chain of ${whose}, ${what}.` }
 }
 
-const follow = (walk: Walk, key: Buffer, { seq, text, hash }: { seq: number; text: string; hash: Buffer }): Fault | null => {
+const follow = (walk: Walk, key: Buffer, row: ChainedRow & { hash: Buffer }): Fault | null => {
+  const { seq, hash } = row
   const { agreed } = walk
   if (seq !== walk.seq + 1) return faultIn(walk, 'missing', walk.seq + 1, `row ${walk.seq + 1} is missing`)
-  if (!linkHash(key, walk.hash, text).equals(hash)) return faultIn(walk, 'altered', seq, `row ${seq} is not what was written`)
+  if (!linkHash(key, walk.hash, textOf(row)).equals(hash)) return faultIn(walk, 'altered', seq, `row ${seq} is not what was written`)
   const remembered = walk.remembered.get(seq)
   // The row fits its chain, but it is another row than the one that stood here once.
   if (remembered !== undefined && remembered !== hash.toString('hex'))
@@ -84,16 +85,22 @@ export const verifyChains = async (reader: Reader, key: Buffer, memory: Memory =
   }
 
   let rows = 0
-  let at = { chain_id: platformChain, seq: 0 }
+  const readAfter = (row: { chain_id: string; seq: number }) => reader.many(rowsAfter(row.chain_id, row.seq, batch))
+  let coming = readAfter({ chain_id: platformChain, seq: 0 })
   for (;;) {
-    const read = await reader.many(rowsAfter(at.chain_id, at.seq, batch))
+    const read = await coming
+    // The next rows are on their way while these are followed.
+    const isLast = read.length < batch
+    if (!isLast) {
+      coming = readAfter(read.at(-1)!)
+      coming.catch(() => {})
+    }
     for (const row of read) {
       const walk = walkOf(row.chain_id)
       walk.fault ??= follow(walk, key, row)
     }
     rows += read.length
-    if (read.length < batch) break
-    at = read.at(-1)!
+    if (isLast) break
   }
   const heads = new Map((await reader.many(allHeads())).map((head) => [head.chain_id, head]))
   for (const chain_id of [...heads.keys(), ...memory.keys()]) walkOf(chain_id)

@@ -1,0 +1,87 @@
+// A million audit rows in 200 chains, written in bulk, then verified the way `npm run audit:verify` does it.
+import { randomBytes, randomUUID } from 'node:crypto'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ChainedRow, genesis, linkHash, microseconds, textOf } from '@gatehouse/server/audit/chain'
+import { verifyChains } from '@gatehouse/server/audit/verify-chains'
+import { openDatabase } from '@gatehouse/server/db/database'
+import { startPostgres } from '@gatehouse/server/db/embedded/postgres'
+import { prepareDatabase } from '@gatehouse/server/prepare-database'
+import pg from 'pg'
+
+const rows = Number(process.argv[3] ?? 1_000_000)
+const chains = 200
+const perChain = Math.ceil(rows / chains)
+const key = randomBytes(32)
+
+const fill = async (client: pg.Client) => {
+  const now = microseconds(new Date().toISOString())
+  for (let chain = 0; chain < chains; chain += 1) {
+    const tenant = randomUUID()
+    await client.query("insert into organizations (id, type, name, slug, created_at) values ($1, 'enterprise', 'B', $2, now())", [
+      tenant,
+      `b-${chain}`,
+    ])
+    let hash: Buffer = genesis
+    const made: (ChainedRow & { hash: string })[] = []
+    for (let seq = 1; seq <= perChain; seq += 1) {
+      const row: ChainedRow = {
+        chain_id: tenant,
+        seq,
+        id: randomUUID(),
+        occurred_at: now,
+        correlation_id: randomUUID(),
+        actor_type: 'user',
+        actor_id: randomUUID(),
+        platform_role: 'none',
+        tenant_id: tenant,
+        project_id: null,
+        resource_type: 'project',
+        resource_id: randomUUID(),
+        resource_name: `gpuaas:local:${tenant}:-:iam/project:${seq}`,
+        action: 'project.update',
+        result: 'success',
+        reason_code: null,
+        severity: 'info',
+        metadata: `{"name":{"from":"a${seq}","to":"b"},"reason":null}`,
+      }
+      hash = linkHash(key, hash, textOf(row))
+      made.push({ ...row, hash: hash.toString('hex') })
+    }
+    await client.query(
+      `insert into audit_logs select chain_id, seq, id, occurred_at, correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id, resource_type,
+         resource_id, resource_name, action, result, reason_code, severity, metadata::json, decode(hash, 'hex')
+         from jsonb_to_recordset($1::jsonb) as r (chain_id uuid, seq bigint, id uuid, occurred_at timestamptz, correlation_id text, actor_type text, actor_id text,
+         platform_role text, tenant_id uuid, project_id uuid, resource_type text, resource_id text, resource_name text, action text, result text,
+         reason_code text, severity text, metadata text, hash text)`,
+      [JSON.stringify(made)],
+    )
+    await client.query("insert into audit_heads values ($1, $2, decode($3, 'hex'))", [tenant, perChain, hash.toString('hex')])
+  }
+  await client.query('analyze audit_logs')
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'gatehouse-bench-'))
+await chmod(folder, 0o755)
+const postgres = await startPostgres({ dataDir: join(folder, 'data'), settings: { fsync: 'off', shared_buffers: '512MB' } })
+try {
+  await prepareDatabase({ ownerUrl: postgres.ownerUrl, appRole: 'gatehouse_app' })
+  const client = new pg.Client({ connectionString: postgres.ownerUrl })
+  await client.connect()
+  await fill(client)
+  await client.end()
+  const database = openDatabase({ url: postgres.appUrl, max_connections: 2 })
+  for (const round of [1, 2, 3]) {
+    const began = performance.now()
+    const verified = await verifyChains(database.reader, key)
+    const seconds = (performance.now() - began) / 1000
+    console.log(
+      `round ${round}: ${verified.rows} rows, ${verified.chains} chains, ${verified.faults.length} faults, ${seconds.toFixed(1)} s, ${Math.round(verified.rows / seconds)} rows/s`,
+    )
+  }
+  await database.close()
+} finally {
+  await postgres.stop()
+  await rm(folder, { recursive: true, force: true })
+}
