@@ -253,23 +253,20 @@ describe('a database that is killed', () => {
         expect((await fetch(`${server.url}/readyz`)).status).toBe(503)
         await postgres.restart()
         const up = performance.now()
-        await sleep(5000)
+        const lastRefusal = () => (seen.findLast(({ status }) => status === 503)?.at ?? 0) - up
+        // Until a whole second has passed without a refusal.
+        while (performance.now() - up < 10_000 && performance.now() - up - Math.max(0, lastRefusal()) < 1000) await sleep(50)
         isOver = true
         await load
         expect(server.isAlive()).toBe(true)
-        expect(
-          server
-            .output()
-            .split('\n')
-            .filter((line) => line.includes('internal_error'))
-            .slice(0, 3),
-        ).toEqual([])
+        const broken = server
+          .output()
+          .split('\n')
+          .filter((line) => line.includes('internal_error'))
+        expect(broken.slice(0, 3)).toEqual([])
         expect([...new Set(seen.map(({ status }) => status))].sort()).toEqual([200, 201, 503])
         expect(Math.max(...seen.map(({ ms }) => ms))).toBeLessThan(7000)
-        const back = seen.filter(({ at, status }) => at > up && status < 300).map(({ at }) => at - up)
-        expect(Math.min(...back)).toBeLessThan(5000)
-        // From then on nobody is refused any more.
-        expect(seen.filter(({ at, status }) => at > up + 5000 && status === 503)).toEqual([])
+        expect(lastRefusal()).toBeLessThan(5000)
         for (const intent of intents) {
           await world.ask(server.url, intent)
           expect(await judgeSettled(world.sql, world.journal.of(intent))).toEqual([])
