@@ -34,6 +34,7 @@ const packages = {
 // Libraries that one room alone may speak to.
 const doors = [
   { library: 'pg', room: 'db' },
+  { library: 'pg-copy-streams', room: 'db' },
   { library: 'fastify', room: 'http' },
   { library: '@fastify/[^/]+', room: 'http' },
   { library: 'prom-client', room: 'telemetry' },

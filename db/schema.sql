@@ -67,6 +67,7 @@ create table installation (
   is_one boolean default true not null,
   id uuid not null,
   epoch integer default 1 not null,
+  is_restored boolean default false not null,
   checkpoint_number bigint default 0 not null,
   created_at timestamp with time zone default now() not null,
   constraint installation_pkey PRIMARY KEY (is_one),
@@ -377,26 +378,6 @@ create table users (
   constraint users_username_check CHECK (((length(username) >= 1) AND (length(username) <= 255)))
 );
 grant insert, select, update on users to gatehouse_app;
-
-CREATE OR REPLACE FUNCTION public.audit_field(field text)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-AS $function$ select coalesce(octet_length(field) || ':' || field, '-') $function$;
-
-CREATE OR REPLACE FUNCTION public.audit_text(r audit_logs)
- RETURNS text
- LANGUAGE sql
- STABLE PARALLEL SAFE
-AS $function$
-  select audit_field(r.chain_id::text) || audit_field(r.seq::text) || audit_field(r.id::text)
-      || audit_field(to_char(r.occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))
-      || audit_field(r.correlation_id) || audit_field(r.actor_type) || audit_field(r.actor_id) || audit_field(r.platform_role)
-      || audit_field(r.tenant_id::text) || audit_field(r.project_id::text)
-      || audit_field(r.resource_type) || audit_field(r.resource_id) || audit_field(r.resource_name)
-      || audit_field(r.action) || audit_field(r.result) || audit_field(r.reason_code) || audit_field(r.severity)
-      || audit_field(r.metadata::text)
-$function$;
 
 CREATE OR REPLACE FUNCTION public.require_role_fits()
  RETURNS trigger

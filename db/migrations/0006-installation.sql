@@ -7,6 +7,8 @@ create table installation (
   id                 uuid not null,
   -- Machine tokens and node states of an earlier epoch do not count: a restored backup revives nothing.
   epoch              integer not null default 1 check (epoch > 0),
+  -- A restored database is served only after an operator has accepted that, which begins a new epoch.
+  is_restored        boolean not null default false,
   checkpoint_number  bigint not null default 0 check (checkpoint_number >= 0),
   created_at         timestamptz not null default now()
 );

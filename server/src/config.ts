@@ -66,6 +66,13 @@ export const configSettings = [
       'How long a stopping server says that it is not ready before it closes its port, so that a load balancer can look away: 0 to 300.',
   },
   {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    default: 'none',
+    is_secret: false,
+    purpose:
+      'The base address of an OTLP/HTTP collector; traces are sent to it. Other `OTEL_` settings (headers, sampler, batches) are read by the OpenTelemetry library under their standard names.',
+  },
+  {
     name: 'GATEHOUSE_LIFELINE',
     default: 'none',
     is_secret: false,
@@ -102,6 +109,7 @@ export interface Config {
   readonly database_url: Secret
   readonly database_owner_url: Secret | null
   readonly has_lifeline: boolean
+  readonly otlp_endpoint: string | null
 }
 
 /** A start that cannot be right ends in one sentence. */
@@ -177,6 +185,7 @@ export const parseConfig = (environment: Readonly<Record<string, string | undefi
     return number
   }
   const owner = read('DATABASE_OWNER_URL')
+  const collector = read('OTEL_EXPORTER_OTLP_ENDPOINT')
   return {
     profile,
     host: read('GATEHOUSE_HOST'),
@@ -191,5 +200,7 @@ export const parseConfig = (environment: Readonly<Record<string, string | undefi
     database_url: new Secret(databaseUrl('DATABASE_URL', read('DATABASE_URL'))),
     database_owner_url: owner === 'none' ? null : new Secret(databaseUrl('DATABASE_OWNER_URL', owner)),
     has_lifeline: oneOf('GATEHOUSE_LIFELINE', read('GATEHOUSE_LIFELINE'), ['none', 'stdin']) === 'stdin',
+    otlp_endpoint:
+      collector === 'none' ? null : matching('OTEL_EXPORTER_OTLP_ENDPOINT', collector, /^https?:\/\/[^\s/]/, 'an http or https URL'),
   }
 }

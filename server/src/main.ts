@@ -1,3 +1,5 @@
+import { authRejections } from './audit/auth-rejections.ts'
+import { countedAppend } from './audit/counted-append.ts'
 import { parseConfig } from './config.ts'
 import { sealedCursors } from './http/cursor.ts'
 import { forgetOldAnswers } from './http/idempotency.ts'
@@ -9,47 +11,69 @@ import { openInstallation } from './open-installation.ts'
 import { identifyPerson } from './principals/identify-person.ts'
 import { humanTokens } from './principals/oidc/human-tokens.ts'
 import { sentenceOf } from './start-sentence.ts'
+import { loggerOptions } from './telemetry/logger-options.ts'
+import { createMetrics } from './telemetry/metrics.ts'
+import { startTracing } from './telemetry/start-tracing.ts'
 import { answersWith, tenancySubscribers } from './wiring.ts'
 
 const start = async () => {
   const config = parseConfig(process.env)
   const { issuers, host, port } = config
-  const { database, ring, append, checkpoints, verify } = await openInstallation(config, (error) =>
-    console.error(`database: ${error.message}`),
+  const metrics = createMetrics()
+  let app: Awaited<ReturnType<typeof createServer>> | undefined
+  const { database, ring, checkpoints, verify, ...installation } = await openInstallation(config, (error) =>
+    app ? app.log.warn({ err: error }, 'a database connection broke') : console.error(`database: ${error.message}`),
   )
   await requireNotBehind(database, checkpoints)
+  const append = countedAppend(installation.append, metrics.auditAppended)
+  const rejections = authRejections(database, append)
+  const stopTracing = await startTracing(config.otlp_endpoint === null ? null : { endpoint: config.otlp_endpoint })
   const tokens = humanTokens(issuers)
-  const app = await createServer({
+  app = await createServer({
     answers: answersWith({ verify }),
     database,
     append,
     cursors: sealedCursors(await ownSecret(database, ring, 'cursor_key')),
     identify: identifyPerson(tokens, database, tenancySubscribers, append),
-    logger: { level: config.log_level },
+    logger: loggerOptions(config.log_level),
+    metrics,
+    onRejected: rejections.note,
+    identityReady: tokens.ready,
+    drain_seconds: config.drain_seconds,
   })
+  const { log } = app
 
   /** Does something now and then; a failure is told, and it is tried again the next time. */
   const every = (seconds: number, what: string, act: () => Promise<unknown>) => {
-    const tick = () => act().catch((error: Error) => app.log.error({ err: error }, `${what} failed`))
+    const tick = () => act().catch((error: Error) => log.error({ err: error }, `${what} failed`))
     return { timer: setInterval(tick, seconds * 1000), tick }
   }
   const sweep = every(600, 'sweeping old answers', () => forgetOldAnswers(database))
-  const checkpoint = every(config.checkpoint_seconds, 'writing a checkpoint', () => writeCheckpoint(database, checkpoints))
+  const checkpoint = every(config.checkpoint_seconds, 'writing a checkpoint', async () =>
+    metrics.checkpointed(await writeCheckpoint(database, checkpoints)),
+  )
+  const counts = every(60, 'recording refused tokens', rejections.flush)
 
   let stopping = false
   const stop = async () => {
     if (stopping) return
     stopping = true
-    for (const { timer } of [sweep, checkpoint]) clearInterval(timer)
+    for (const { timer } of [sweep, checkpoint, counts]) clearInterval(timer)
     // Requests under way are answered; what comes after gets no connection.
     await app.close()
+    await counts.tick()
     await checkpoint.tick()
     tokens.stop()
     await database.close()
+    await stopTracing()
     process.exit(0)
   }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => (stopping ? app.hurry() : stop()))
+  // Node would print the error with all that hangs on it.
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'ended by an error that nobody caught')
+    process.exit(1)
+  })
   if (config.has_lifeline) process.stdin.on('end', stop).on('error', stop).resume()
   await app.listen({ host, port })
 }

@@ -32,6 +32,8 @@ export const openInstallation = async (config: Config, onError: (error: Error) =
   const database = openDatabase({ url: config.database_url.reveal(), onError })
   try {
     await requireFitDatabase(config, database)
+    // All of them at the first start: a backup made later then holds every one.
+    await ownSecret(database, ring, 'cursor_key')
     const key = await auditKey(database, ring)
     const signing: KeyObject = checkpointKey(await ownSecret(database, ring, 'checkpoint_key'))
     const store: CheckpointStore = checkpointFile(config.checkpoint_file)

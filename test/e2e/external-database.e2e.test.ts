@@ -121,7 +121,7 @@ describe('a good production start', () => {
     await emptied()
     const server = await startServer(production(clone))
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
-    expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+    expect(await (await fetch(`${server.url}/readyz`)).json()).toMatchObject({ database: 'ok' })
     expect((await fetch(`${server.url}/openapi.json`)).status).toBe(200)
     expect(await status(`${server.url}/api/v1/me`)).toEqual([401, 'token_missing'])
     expect(await server.stop()).toBe(0)
@@ -132,7 +132,7 @@ describe('a good production start', () => {
     expect(people.rowCount).toBe(0)
     // The next one needs no owner: the schema is what it should be.
     const next = await startServer(production({ appUrl: clone.appUrl }))
-    expect((await fetch(`${next.url}/readyz`)).status).toBe(200)
+    expect(await (await fetch(`${next.url}/readyz`)).json()).toMatchObject({ database: 'ok' })
     expect(await next.stop()).toBe(0)
   })
 
@@ -150,7 +150,7 @@ describe('a good production start', () => {
   test('HO-03 several that start on one empty database all come up', async () => {
     await emptied()
     const servers = await Promise.all([1, 2, 3].map(() => startServer(production(clone))))
-    for (const { url } of servers) expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    for (const { url } of servers) expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ database: 'ok' })
     for (const { stop } of servers) expect(await stop()).toBe(0)
   })
 })
@@ -245,7 +245,7 @@ test('HO-03 development takes what production refuses', async () => {
     GATEHOUSE_KEY_ENCRYPTION_KEYS: `first:development-${sealingKey}`,
     GATEHOUSE_OIDC_ISSUERS: issuers('http://127.0.0.1:8091'),
   })
-  expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+  expect(await (await fetch(`${server.url}/readyz`)).json()).toMatchObject({ database: 'ok' })
   expect(await server.stop()).toBe(0)
 })
 
@@ -308,7 +308,7 @@ describe.runIf(hasPart('postgres15'))("Debian's PostgreSQL 15 over TLS", () => {
 
   test('HO-03 sslmode=verify-full with the right root migrates and serves, and every connection is encrypted (needs postgres15)', async () => {
     const server = await startServer(production(over(trusting('server'))))
-    expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+    expect(await (await fetch(`${server.url}/readyz`)).json()).toMatchObject({ database: 'ok' })
     const rows = await asSuperuser(
       postgres.superuserUrl,
       async (client) =>

@@ -5,7 +5,7 @@ import { filesUnder, isTest, matchesOf, textOf } from './tree.ts'
 const code = (folder: string) => filesUnder(folder).filter((path) => /\.[cm]?tsx?$/.test(path) && !isTest(path))
 const product = ['contract/src', 'server/src'].flatMap(code)
 
-const readsEnvironment = (path: string) => path === 'server/src/config.ts' || path === 'server/src/main.ts'
+const readsEnvironment = (path: string) => ['config', 'main', 'operate'].some((name) => path === `server/src/${name}.ts`)
 
 test('only the composition root and its configuration read the environment', () => {
   expect(

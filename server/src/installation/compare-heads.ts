@@ -11,7 +11,9 @@ import { readInstallation } from './installation-queries.ts'
  */
 export const behindCheckpoints = async (database: Database, log: CheckpointLog): Promise<string | null> => {
   await log.refresh()
-  const { checkpoint_number } = await database.reader.one(readInstallation())
+  const { checkpoint_number, is_restored } = await database.reader.one(readInstallation())
+  // Even where no checkpoint knows of anything later: something may have ended between the last one and the loss.
+  if (is_restored) return 'it was restored from a backup'
   if (checkpoint_number > log.count())
     return `the database knows of ${checkpoint_number} checkpoints, but only ${log.count()} are in the checkpoint file`
   const remembered = [...log.heads()]
@@ -35,6 +37,6 @@ export const requireNotBehind = async (database: Database, log: CheckpointLog): 
   const behind = await behindCheckpoints(database, log)
   if (behind)
     throw new CheckpointsRefused(
-      `This database is not the one that its signed checkpoints saw: ${behind}. If it was restored from a backup, accept that with: npm run restore -- --accept --reason "why"`,
+      `This database is not the one that its signed checkpoints saw: ${behind}. If it was knowingly restored, accept that with: npm run restore -- --accept --reason "why"`,
     )
 }

@@ -1,21 +1,26 @@
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
-import { identifier, sql } from '../db/statement.ts'
+import { columns, identifier, sql } from '../db/statement.ts'
 
-export const Installation = Exactly({ id: Type.String(), epoch: Type.Integer(), checkpoint_number: Type.Integer() })
+export const Installation = Exactly({
+  id: Type.String(),
+  epoch: Type.Integer(),
+  is_restored: Type.Boolean(),
+  checkpoint_number: Type.Integer(),
+})
 const Sealed = Exactly({ name: Type.String(), envelope: Type.Unknown() })
 
 export const readInstallation = () => sql(Installation)`
-  select id, epoch, checkpoint_number from installation`
+  select ${columns(Installation)} from installation`
 
 export const lockInstallation = () => sql(Installation)`
-  select id, epoch, checkpoint_number from installation for update`
+  select ${columns(Installation)} from installation for update`
 
 export const noteCheckpoint = (number: number) => sql(Installation)`
-  update installation set checkpoint_number = ${number} returning id, epoch, checkpoint_number`
+  update installation set checkpoint_number = ${number} returning ${columns(Installation)}`
 
 export const bumpEpoch = () => sql(Installation)`
-  update installation set epoch = epoch + 1 returning id, epoch, checkpoint_number`
+  update installation set epoch = epoch + 1, is_restored = false returning ${columns(Installation)}`
 
 export const sealedSecret = (name: string) => sql(Sealed)`
   select name, envelope from installation_secrets where name = ${name}`

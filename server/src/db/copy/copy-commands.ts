@@ -15,3 +15,5 @@ export const copyIn = (table: CopiedTable) => `copy ${named(table.name)} (${colu
 /** The names of the tables that hold a row. */
 export const filledAmong = (names: readonly string[]) =>
   names.map((name) => `select ${pg.escapeLiteral(name)} as name where exists (select from ${named(name)})`).join(' union all ')
+/** What was restored says so of itself, whatever anybody outside remembers. */
+export const markRestored = () => 'update installation set is_restored = true'

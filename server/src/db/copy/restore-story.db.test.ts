@@ -80,6 +80,9 @@ test('HO-08 J10 yesterday’s backup is not believed until it is accepted, and t
 
   // So a server does not start on it, and verification says what is gone.
   const past = await checkpointsOf(restored)
+  expect(await behindCheckpoints(restored, past.log)).toBe('it was restored from a backup')
+  // Even without that mark the checkpoints would know.
+  await asSuperuser(target.ownerUrl, (client) => client.query('update installation set is_restored = false'))
   expect(await behindCheckpoints(restored, past.log)).toContain('is not the one that a signed checkpoint remembers')
   expect((await past.verify()).faults.map(({ kind, tenant_id }) => [kind, tenant_id])).toEqual(
     expect.arrayContaining([['cut', org.aurora]]),

@@ -9,7 +9,7 @@ import { appliedMigrations } from '../schema-queries.ts'
 import type { TableCount } from './backup.ts'
 import { type Header, parseHeader, parseInTable, type Unframed, unframed } from './backup-format.ts'
 import { type CopiedTable, copiedTables, tablesOfPreparation } from './copied-tables.ts'
-import { analyzeTables, copyIn, filledAmong, lockTables, truncateTables } from './copy-commands.ts'
+import { analyzeTables, copyIn, filledAmong, lockTables, markRestored, truncateTables } from './copy-commands.ts'
 import { isPreparedFor, otherSessions } from './copy-queries.ts'
 import { CopyRefused } from './copy-refused.ts'
 import { fileRefused } from './kept-file.ts'
@@ -124,6 +124,7 @@ const load = async (session: OwnerSession, appRole: string, backup: Unframed, is
   const tables: TableCount[] = []
   for (const table of target) tables.push(await fill(session, backup, table))
   if (!(await backup.isAtEnd()) || !isAsSealed()) throw new CopyRefused('The backup changed while it was read; nothing was restored.')
+  await session.run(markRestored())
   await session.run('set constraints all immediate')
   await session.run(analyzeTables(names))
   await session.run('commit')
