@@ -1,0 +1,101 @@
+import type { Operation } from '../../contract/src/operation.ts'
+import { type Marker, markerDigits, markerText } from './marker.ts'
+
+/** A request with a marker in it. */
+export interface Probe {
+  readonly marker: Marker
+  readonly headers?: Readonly<Record<string, string>>
+  /** Null: without the caller's own token. */
+  readonly authorization?: string | null
+  readonly query?: string
+  readonly path?: string
+  readonly body?: unknown
+  readonly raw?: string
+}
+
+/** What a caller writes to be read by others is kept, and shown to those who may read it. */
+const asWritten = {
+  'table organizations': 'the name that the caller chose',
+  'table projects': 'the name that the caller chose',
+  'table users': 'the reason that the caller gave',
+  'table tenant_memberships': 'the reason that the caller gave',
+  'table project_memberships': 'the reason that the caller gave',
+  'table tenant_role_bindings': 'the reason that the caller gave',
+  'table project_role_bindings': 'the reason that the caller gave',
+  'table audit_logs': 'the record keeps the name and the reason',
+  'table idempotency_keys': 'the kept answer holds the name',
+  'the files of the database': 'what tables keep, files keep',
+  'its own answer': 'the name comes back',
+  'other answers': 'who may read the organization, the project or the record reads its words',
+}
+const ownAnswer = { 'its own answer': 'a field that is not known is named to whoever sent it' }
+
+type Place = readonly [
+  place: string,
+  may: Marker['may'],
+  probe: (text: string, body: Readonly<Record<string, unknown>> | undefined) => Omit<Probe, 'marker'> | null,
+]
+
+/** Somebody else's idea of where a secret goes. Null: the operation has no such place. */
+const places: readonly Place[] = [
+  ['a bearer token that is no token', {}, (text) => ({ authorization: `Bearer ${text}` })],
+  ['a bearer token in three parts', {}, (text) => ({ authorization: `Bearer eyJhbGciOiJFUzI1NiJ9.${btoa(text)}.${text}` })],
+  ['a password', {}, (text) => ({ authorization: `Basic ${btoa(`ada:${text}`)}` })],
+  ['a malformed authorization', {}, (text) => ({ authorization: `Bearer ${text} ${text}` })],
+  ['a cookie', {}, (text) => ({ headers: { cookie: `session=${text}` } })],
+  ['an API key in a header', {}, (text) => ({ headers: { 'x-api-key': text, 'x-auth-token': text } })],
+  ['the address one came from', {}, (text) => ({ headers: { referer: `https://example.com/?token=${text}`, 'user-agent': text } })],
+  ['a project header', {}, (text) => ({ headers: { 'x-project-id': text } })],
+  ['an id of the request that is none', {}, (text) => ({ headers: { 'x-request-id': `${text} ${text}` } })],
+  ['a content type', {}, (text, body) => (body ? { headers: { 'content-type': `application/json; charset=${text}` } } : null)],
+  ['a token in the query', {}, (text) => ({ query: `access_token=${text}` })],
+  ['the name of a query member', ownAnswer, (text) => ({ query: `${text}=1` })],
+  ['a cursor', {}, (text) => ({ query: `cursor=${text}` })],
+  ['an id in the path', {}, (text) => ({ path: text })],
+  ['a body that is not JSON', {}, (text, body) => (body ? { raw: `token=${text}` } : null)],
+  ['half a body', {}, (text, body) => (body ? { raw: `{"reason":"${text}"` } : null)],
+  ['a member twice', {}, (text, body) => (body ? { raw: `{"reason":"${text}","reason":"${text}"}` } : null)],
+  ['a member that is not known', {}, (text, body) => (body ? { body: { ...body, password: text } } : null)],
+  ['the name of a member', ownAnswer, (text, body) => (body ? { body: { ...body, [text]: true } } : null)],
+  ['an array', {}, (text, body) => (body ? { body: { ...body, reason: [text] } } : null)],
+  ['an object', {}, (text, body) => (body ? { body: { ...body, reason: { secret: text } } } : null)],
+  ['the name of a member within', {}, (text, body) => (body ? { body: { ...body, reason: { [text]: 1 } } } : null)],
+  ['a text that is too long', {}, (text, body) => (body ? { body: { ...body, reason: text.repeat(30) } } : null)],
+  [
+    'a private key with its lines',
+    {},
+    (text, body) => (body ? { body: { ...body, reason: `-----BEGIN PRIVATE KEY-----\n${text}\n-----END PRIVATE KEY-----` } } : null),
+  ],
+  [
+    'a private key as a reason',
+    asWritten,
+    (text, body) => (body ? { body: { ...body, reason: `-----BEGIN PRIVATE KEY----- ${text}` } } : null),
+  ],
+  ['a name', asWritten, (text, body) => (body?.name ? { body: { ...body, name: text } } : null)],
+  [
+    'an idempotency key',
+    { 'table idempotency_keys': 'it is what is kept', 'the files of the database': 'what tables keep, files keep' },
+    (text, body) => (body ? { headers: { 'idempotency-key': text }, body } : null),
+  ],
+  [
+    'a well-formed id of the request',
+    {
+      'its own answer': 'it is echoed',
+      'other answers': 'the record shows it',
+      'the log': 'it is the correlation id',
+      'table audit_logs': 'it is the correlation id',
+      'the files of the database': 'what tables keep, files keep',
+    },
+    (text) => ({ headers: { 'x-request-id': text } }),
+  ],
+]
+
+/** Every place for one operation, each with a marker of its own. */
+export const probesFor = ({ id }: Pick<Operation, 'id'>, body: Readonly<Record<string, unknown>> | undefined): Probe[] => [
+  ...places.flatMap(([place, may, probe]) => {
+    const text = markerText()
+    const made = probe(text, body)
+    return made ? [{ ...made, marker: { place: `${place} (${id})`, text, may } }] : []
+  }),
+  ...(body ? [markerDigits()].map((text) => ({ marker: { place: `a number (${id})`, text, may: {} }, raw: `{"reason":${text}}` })) : []),
+]

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { freePort } from '../../server/src/db/embedded/free-port.ts'
+
+const main = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
+
+/** The product as an operator starts it, by its own main file and the environment alone; all that it says is kept. */
+export const realServer = async (settings: Record<string, string>) => {
+  const port = await freePort()
+  const child = spawn(process.execPath, [main], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, ...settings, GATEHOUSE_PORT: String(port), GATEHOUSE_LIFELINE: 'stdin' },
+  })
+  child.stdin.on('error', () => {})
+  const output: Buffer[] = []
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => output.push(bytes))
+  const url = `http://127.0.0.1:${port}`
+  const spoken = () => Buffer.concat(output)
+  for (let tries = 0; tries < 400; tries += 1) {
+    if (child.exitCode !== null) throw new Error(`the server did not start: ${spoken()}`)
+    if (
+      await fetch(`${url}/readyz`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    )
+      break
+    await sleep(50)
+  }
+  return {
+    url,
+    spoken,
+    stop: async () => {
+      const closed = once(child, 'close')
+      child.stdin.end()
+      await closed
+    },
+  }
+}
