@@ -13,7 +13,7 @@ export const markerText = () => `canary${randomBytes(12).toString('hex')}`
 export const markerDigits = () => `7${randomBytes(7).readUIntBE(0, 6).toString().padStart(15, '3').slice(0, 14)}`
 
 /** As somebody might find it who looks for it: plain, in base64 at any offset, in hexadecimal, in a URL. */
-export const spellingsOf = (text: string): string[] => {
+const spellingsOf = (text: string): string[] => {
   const bytes = Buffer.from(text)
   // Three offsets, without the characters at both ends that depend on their neighbours.
   const encoded = [0, 1, 2].map((offset) =>

@@ -1,9 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import Type from 'typebox'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { Exactly } from '../../contract/src/shapes.ts'
 import type { Tx } from '../../server/src/db/database.ts'
-import { sql } from '../../server/src/db/statement.ts'
+import type { Statement } from '../../server/src/db/statement.ts'
 import { judgeIntent, judgeSettled, judgeWorld } from '../faults/judge.ts'
 import { ownPostgres } from '../faults/own-postgres.ts'
 import { recipes } from '../faults/recipes.ts'
@@ -34,9 +32,14 @@ describe('a connection that the database ends, and a record that it refuses', ()
   let armed: string | null = null
   let statements = 0
 
-  const pid = () => sql(Exactly({ pid: Type.Integer() }))`select pg_backend_pid() as pid`
+  const pid: Statement<{ pid: number }> = {
+    name: 'fault_pid',
+    text: 'select pg_backend_pid() as pid',
+    values: [],
+    parse: (row) => row as { pid: number },
+  }
   const terminate = async (tx: Tx) => {
-    const { pid: number } = await tx.one(pid())
+    const { pid: number } = await tx.one(pid)
     await asSuperuser(inject('postgres').superuserUrl, (client) => client.query('select pg_terminate_backend($1)', [number]))
   }
 

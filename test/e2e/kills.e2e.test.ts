@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Build } from '../faults/builds.ts'
+import { judgeSettled, judgeWorld } from '../faults/judge.ts'
 import { type Case, countStatements, fewPoints, runKills } from '../faults/kills.ts'
-import { recipes, withoutRecipe } from '../faults/recipes.ts'
+import { isKeyed, operationOf, recipes, withoutRecipe } from '../faults/recipes.ts'
 import type { ServerProcess } from '../faults/server-process.ts'
+import { barrier, nameOf, type Point } from '../faults/statement-faults.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 
@@ -37,6 +39,27 @@ describe('killed at once, and started again', () => {
     // Both outcomes were met, or the points were not where they should be.
     expect(tally.present).toBeGreaterThanOrEqual(Object.keys(recipes).length)
     expect(tally.absent).toBeGreaterThanOrEqual(Object.keys(recipes).length)
+  })
+})
+
+describe('asked twice at the same moment, of two servers', () => {
+  beforeAll(enter)
+  afterAll(leave)
+
+  test('AU-01 a change is made once, and both get its answer', async () => {
+    let meet = barrier(2)
+    // The first statement bounds the wait, the second takes the key.
+    const reached = (point: Point) => (nameOf(point) === 'before statement 2' ? meet() : undefined)
+    const urls = [await world.startHere(reached), await world.startHere(reached)]
+    for (const operation of Object.keys(recipes).filter(isKeyed)) {
+      const asking = await world.prepare(operation, world.stageOn(calm.url))
+      const intent = world.intend(operation, asking)
+      meet = barrier(2)
+      await Promise.all(urls.map((url) => world.ask(url, intent)))
+      expect(world.journal.of(intent).attempts.map(({ answer }) => answer?.status)).toEqual(Array(2).fill(operationOf(operation).success))
+      expect(await judgeSettled(world.sql, world.journal.of(intent))).toEqual([])
+    }
+    expect(await judgeWorld(world, world.journal.read())).toEqual([])
   })
 })
 

@@ -47,7 +47,7 @@ const answersEarly = (parts: ServerParts): ServerParts => ({
 })
 
 /** The product, and what it would be with one mistake in it. Each mistake is one that somebody makes somewhere every year. */
-export const builds = {
+const builds = {
   sound: {},
   records_after: { parts: recordsAfter },
   records_apart: { parts: recordsApart },

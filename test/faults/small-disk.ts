@@ -7,7 +7,7 @@ import { join } from 'node:path'
 export const smallDisk = (megabytes: number) => {
   const folder = mkdtempSync(join(tmpdir(), `gatehouse-run-${process.pid}-`))
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', folder], { stdio: 'ignore' })
+    execFileSync('/bin/mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', folder], { stdio: 'ignore' })
   } catch {
     rmdirSync(folder)
     return null
@@ -32,7 +32,7 @@ export const smallDisk = (megabytes: number) => {
       return bavail * bsize
     },
     remove: () => {
-      execFileSync('umount', [folder])
+      execFileSync('/bin/umount', [folder])
       rmdirSync(folder)
     },
   }

@@ -54,8 +54,6 @@ export const withFaults = (database: Database, reached: Reached): Database => {
   }
 }
 
-export const isSame = (a: Point, b: Point): boolean => nameOf(a) === nameOf(b)
-
 /** Lets nobody on until so many have come. */
 export const barrier = (parties: number) => {
   let arrived = 0
