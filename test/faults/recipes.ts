@@ -22,6 +22,8 @@ interface Part {
 }
 
 interface Recipe {
+  /** What it holds that others wait for; without it, it has a place of its own. */
+  readonly lock?: 'seeded organization' | 'platform chain'
   readonly prepare: (stage: Stage) => Promise<Asking>
   /** All parts are there once, or none is. */
   readonly effect: (asking: Asking) => readonly Part[]
@@ -40,9 +42,13 @@ const newOrganization = async (stage: Stage) => {
     body: { name: slug, slug, owner_user_id: user('alice'), reason: slug },
   })
 }
-const newProject = async (stage: Stage, org_id: string = org.aurora) => {
+const newProject = async (stage: Stage, org_id?: string) => {
   const slug = stage.word()
-  return stage.done('project.create', { person: 'alice', params: { org_id }, body: { name: slug, slug, reason: slug } })
+  return stage.done('project.create', {
+    person: 'alice',
+    params: { org_id: org_id ?? (await newOrganization(stage)).id },
+    body: { name: slug, slug, reason: slug },
+  })
 }
 const inOrganization = (id: string, person = 'ada') => ({ person, params: { org_id: id } })
 const inProject = (id: string) => ({ person: 'alice', params: { project_id: id } })
@@ -107,6 +113,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
     effect: organizationIs('active'),
   },
   'organization.member.remove': {
+    lock: 'seeded organization',
     prepare: async (stage) => ({
       person: 'alice',
       params: { org_id: org.aurora, user_id: stage.person().id },
@@ -149,8 +156,9 @@ export const recipes: Readonly<Record<string, Recipe>> = {
     effect: projectIs('active'),
   },
   'project.member.add': {
+    lock: 'seeded organization',
     prepare: async (stage) => ({
-      ...inProject((await newProject(stage)).id),
+      ...inProject((await newProject(stage, org.aurora)).id),
       body: { user_id: user('anna'), role_name: 'project_viewer', reason: stage.word() },
     }),
     effect: ({ params, body }) => {
@@ -160,8 +168,9 @@ export const recipes: Readonly<Record<string, Recipe>> = {
     },
   },
   'project.member.remove': {
+    lock: 'seeded organization',
     prepare: async (stage) => {
-      const { person, params } = inProject((await newProject(stage)).id)
+      const { person, params } = inProject((await newProject(stage, org.aurora)).id)
       const member = { user_id: user('anna'), role_name: 'project_viewer', reason: stage.word() }
       await stage.done('project.member.add', { person, params, body: member })
       return { person, params: { ...params, user_id: user('anna') }, body: { reason: stage.word() } }
@@ -169,12 +178,14 @@ export const recipes: Readonly<Record<string, Recipe>> = {
     effect: (asking) => ended('project', asking.params.project_id, asking),
   },
   'user.disable': {
+    lock: 'platform chain',
     prepare: async (stage) => ({ person: 'ada', params: { user_id: stage.person().id }, body: { reason: stage.word() } }),
     effect: ({ params, body }) => [
       part('disabled', 'users where id = $1 and disabled_at is not null and disable_reason = $2', params.user_id, body.reason),
     ],
   },
   'user.enable': {
+    lock: 'platform chain',
     prepare: async (stage) => {
       const there = { person: 'ada', params: { user_id: stage.person().id } }
       await stage.done('user.disable', { ...there, body: { reason: stage.word() } })
@@ -184,6 +195,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   },
   // Not a change by its contract, but one in fact when a stranger asks it: who is new gets a record and a place.
   'me.read': {
+    lock: 'platform chain',
     prepare: async ({ word }) => ({ person: `new-${word()}`, params: {}, body: {} }),
     effect: ({ person }) => {
       const own = 'join users u on u.id = m.user_id where u.oidc_subject = $1 and m.deleted_at is null'

@@ -8,6 +8,9 @@ import type { Point } from './statement-faults.ts'
 /** Where a process ends itself: in a writing transaction, or while it answers. */
 export type KillPoint = Point | { readonly at: 'mid_answer' | 'after_answer' }
 
+/** By the id of the request: when each of them is at its point, the process ends. */
+export type Arms = Readonly<Record<string, KillPoint>>
+
 export interface Settings {
   readonly appUrl: string
   readonly issuer: IssuerSettings
@@ -17,7 +20,7 @@ export interface Settings {
   readonly logLevel: string
 }
 
-export type Order = { settings: Settings } | { arm: KillPoint | null } | { count: true }
+export type Order = { settings: Settings } | { arm: Arms } | { count: true }
 export type Report = { port: number } | { armed: true } | { statements: number }
 
 const entry = fileURLToPath(new URL('./entry.ts', import.meta.url))
@@ -59,7 +62,7 @@ export const startServerProcess = async (settings: Settings) => {
     name,
     pid: child.pid!,
     gone,
-    arm: (arm: KillPoint | null) => ask<{ armed: true }>({ arm }),
+    arm: (arm: Arms) => ask<{ armed: true }>({ arm }),
     /** How many statements the last writing transaction had. */
     statements: async () => (await ask<{ statements: number }>({ count: true })).statements,
     output: () => output.join(''),

@@ -97,6 +97,7 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
     words += 1
     return `w${words}-${randomBytes(4).toString('hex')}`
   }
+  const newCorrelation = () => `c-${word()}`
   const intend = (operation: string, asking: Pick<Intent, 'person' | 'params' | 'body'>): Intent => {
     const { method, path } = operationOf(operation)
     const intent: Intent = { key: `key-${word()}`, operation, method, path: pathOf(path, asking.params), ...asking }
@@ -105,15 +106,14 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
   }
 
   /** Asks once and writes down what came of it. No whole answer is an answer of its own: unknown. */
-  const ask = async (url: string, intent: Intent, timeout_ms = 30_000): Promise<Attempt['answer']> => {
+  const ask = async (url: string, intent: Intent, correlation_id = newCorrelation()): Promise<Attempt['answer']> => {
     const { method, path, person, body, key: idempotencyKey, operation } = intent
-    const correlation_id = `c-${word()}`
     const token = await tokenOf(person)
     journal.sent(intent, correlation_id)
     try {
       const response = await fetch(`${url}${path}`, {
         method,
-        signal: AbortSignal.timeout(timeout_ms),
+        signal: AbortSignal.timeout(30_000),
         headers: {
           authorization: `Bearer ${token}`,
           'x-request-id': correlation_id,
@@ -165,6 +165,7 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
     },
     tokenOf,
     intend,
+    newCorrelation,
     ask,
     stageOn,
     prepare: (operation: string, stage: Stage) => recipes[operation]!.prepare(stage),
