@@ -378,7 +378,7 @@ describe('fields', () => {
     expect((await live.call('alice', 'POST', `${aurora}/projects`, other)).status).toBe(201)
   })
 
-  test('RP-29 an id in capitals is no way round the question whether it is your own', async () => {
+  test('HO-04 an id in capitals is no way round the question whether it is your own', async () => {
     const mine = { name: 'Mine', slug: slug(), owner_user_id: user('ada').toUpperCase() }
     const refused = { status: 403, body: { details: { detail: 'override_self_grant' } } }
     expect(await live.call('ada', 'POST', '/api/v1/orgs', { body: mine })).toMatchObject(refused)

@@ -9,6 +9,6 @@ export const serveDocs = async (app: FastifyInstance, document: object): Promise
     routePrefix: '/docs',
     staticCSP: true,
     uiConfig: { docExpansion: 'list', displayOperationId: true, persistAuthorization: false, validatorUrl: null },
-    theme: { title: 'Gatehouse API' },
+    theme: { title: 'Gatehouse API', css: [{ filename: 'gatehouse.css', content: '.swagger-ui .topbar { display: none }' }] },
   })
 }

@@ -2,7 +2,7 @@ import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { columns, identifier, sql } from '../db/statement.ts'
 
-export const Installation = Exactly({
+const Installation = Exactly({
   id: Type.String(),
   epoch: Type.Integer(),
   is_restored: Type.Boolean(),

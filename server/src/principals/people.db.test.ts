@@ -73,7 +73,7 @@ test('DE-05 a disabled superadmin is nobody', async () => {
   await live.call('ada', 'POST', `/api/v1/admin/users/${user('grace')}/enable`, { body: { reason: 'test over' } })
 })
 
-test('RP-20 two superadmins who disable each other at once leave one', async () => {
+test('two superadmins who disable each other at once leave one', async () => {
   for (let round = 0; round < 10; round += 1) {
     const both = await Promise.all([
       live.call('ada', 'POST', `/api/v1/admin/users/${user('grace')}/disable`, { body: { reason: 'race' } }),

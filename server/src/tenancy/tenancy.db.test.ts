@@ -37,7 +37,7 @@ describe('organizations', () => {
     expect(await live.sql("select id from organizations where slug = 'nimbus'")).toEqual([])
   })
 
-  test('RP-29 a superadmin cannot make himself the owner of a new organization or project', async () => {
+  test('a superadmin cannot make himself the owner of a new organization or project', async () => {
     const mine = { name: 'Mine', slug: 'mine', owner_user_id: user('ada') }
     const refused = await live.call('ada', 'POST', '/api/v1/orgs', { body: mine })
     expect(refused).toMatchObject({ status: 403, body: { details: { detail: 'override_self_grant' } } })
@@ -140,7 +140,7 @@ describe('projects', () => {
 })
 
 describe('memberships', () => {
-  test('RP-19 nobody gives a project role beyond his own authority', async () => {
+  test('nobody gives a project role beyond his own authority', async () => {
     const give = (grantor: string, role_name: string, username: string) =>
       live.call(grantor, 'POST', `/api/v1/projects/${project.borealis}/members`, { body: { user_id: user(username), role_name } })
     expect(await give('basil', 'project_owner', 'bella')).toMatchObject({
@@ -184,7 +184,7 @@ describe('memberships', () => {
     expect(await live.call('boris', 'DELETE', path)).toMatchObject({ status: 404, body: { code: 'member_not_found' } })
   })
 
-  test('RP-20 the last owner stays, the last but one may go, and one may always leave', async () => {
+  test('the last owner stays, the last but one may go, and one may always leave', async () => {
     const made = await live.call('ada', 'POST', '/api/v1/orgs', { body: { name: 'L', slug: 'last', owner_user_id: user('agnes') } })
     expect(await live.call('agnes', 'DELETE', `/api/v1/orgs/${made.body.id}/members/${user('agnes')}`)).toMatchObject({
       status: 409,
@@ -198,7 +198,7 @@ describe('memberships', () => {
     })
   })
 
-  test('RP-20 two project owners who remove each other at once leave one of them', async () => {
+  test('two project owners who remove each other at once leave one of them', async () => {
     for (let round = 0; round < 15; round += 1) {
       const body = { name: 'Race', slug: `race-${round}` }
       const { body: made } = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body })
@@ -215,7 +215,7 @@ describe('memberships', () => {
     }
   })
 
-  test('RP-19 only an owner ends an owner', async () => {
+  test('only an owner ends an owner', async () => {
     const refused = await live.call('adam', 'DELETE', `/api/v1/orgs/${org.aurora}/members/${user('alice')}`)
     expect(refused).toMatchObject({ status: 403, body: { details: { detail: 'assignment_ceiling' } } })
   })

@@ -65,7 +65,7 @@ const fillAll = async () => {
   )
 }
 
-test('CL-05 a backup, restored into a new database, holds every row of every table as it was', async () => {
+test('HO-08 a backup, restored into a new database, holds every row of every table as it was', async () => {
   await fillAll()
   const before = await tablePrints(live.clone.ownerUrl)
   expect(Object.entries(before).filter(([, print]) => isEmptyPrint(print))).toEqual([])
@@ -106,7 +106,7 @@ test('HO-08 a backup holds secrets sealed, and not the keys that open them', asy
   expect(shapes.filter(holds)).toEqual([])
 })
 
-test('CL-05 a backup is of one moment, though the server goes on working', async () => {
+test('HO-08 a backup is of one moment, though the server goes on working', async () => {
   const chunks: Buffer[] = []
   let isOver = false
   const slow = new Writable({
@@ -135,7 +135,7 @@ test('CL-05 a backup is of one moment, though the server goes on working', async
   expect(verified).toMatchObject({ faults: [], rows: made.tables.find(({ name }) => name === 'audit_logs')!.rows })
 })
 
-test('CL-05 a backup that waits for whoever changes a table as a whole sees what he left', async () => {
+test('HO-08 a backup that waits for whoever changes a table as a whole sees what he left', async () => {
   const clone = await fresh()
   await asSuperuser(clone.ownerUrl, async (client) => {
     await client.query('begin')
@@ -159,7 +159,7 @@ const auditRows = (rows: number) => `
 const nameOf = ({ ownerUrl }: ClonedDatabase) => new URL(ownerUrl).pathname.slice(1)
 const backing = `application_name = 'gatehouse-backup' and datname = $1`
 
-test('CL-05 fifty thousand audit rows pass through without being held', { timeout: 60_000 }, async () => {
+test('HO-08 fifty thousand audit rows pass through without being held', { timeout: 60_000 }, async () => {
   const clone = await fresh()
   const target = await fresh()
   await asSuperuser(clone.ownerUrl, (client) => client.query(auditRows(50_000)))
@@ -175,7 +175,7 @@ test('CL-05 fifty thousand audit rows pass through without being held', { timeou
   expect(await tablePrints(target.ownerUrl)).toEqual(await tablePrints(clone.ownerUrl))
 })
 
-test('CL-05 where the destination is slow, the database waits and nothing piles up between them', async () => {
+test('HO-08 where the destination is slow, the database waits and nothing piles up between them', async () => {
   const clone = await fresh()
   let goOn = () => {}
   const stalled = new Promise<void>((resolve) => {
@@ -196,7 +196,7 @@ test('CL-05 where the destination is slow, the database waits and nothing piles 
   expect((await made).tables).toContainEqual({ name: 'idempotency_keys', rows: 10_000 })
 })
 
-test('CL-05 the file is its owner’s alone, whole or absent, and never overwritten', async () => {
+test('HO-08 the file is its owner’s alone, whole or absent, and never overwritten', async () => {
   const ownerUrl = live.clone.ownerUrl
   const inner = await mkdtemp(join(folder, 'kept-'))
   const to = join(inner, 'backup')
@@ -211,7 +211,7 @@ test('CL-05 the file is its owner’s alone, whole or absent, and never overwrit
   expect(await readdir(inner)).toEqual(['backup'])
 })
 
-test('CL-05 a line that breaks in the middle leaves no file, and is one sentence', async () => {
+test('HO-08 a line that breaks in the middle leaves no file, and is one sentence', async () => {
   const inner = await mkdtemp(join(folder, 'broken-'))
   const clone = await fresh()
   await asSuperuser(clone.ownerUrl, (client) =>

@@ -62,7 +62,7 @@ test('a prepared database holds rows only where a restore replaces them', async 
   expect([...tablesOfPreparation].filter((name) => !prints.some(([table]) => table === name))).toEqual([])
 })
 
-test('CL-05 a file that was cut anywhere is refused before the database is looked for', async () => {
+test('HO-08 a file that was cut anywhere is refused before the database is looked for', async () => {
   const lengths = [...Array.from({ length: 40 }, (_, n) => Math.floor((good.length * n) / 40)), good.length - 101, good.length - 1]
   for (const length of lengths) {
     const refused = await into(nowhere, good.subarray(0, length)).catch((error: unknown) => error)
@@ -74,7 +74,7 @@ test('CL-05 a file that was cut anywhere is refused before the database is looke
   await expect(into(nowhere)).rejects.toThrow('does not answer')
 })
 
-test('CL-05 a file with any bit flipped is refused before the database is looked for', async () => {
+test('HO-08 a file with any bit flipped is refused before the database is looked for', async () => {
   const ends = Array.from({ length: sealLength + 16 }, (_, n) => n)
   const places = [
     ...ends,
@@ -90,7 +90,7 @@ test('CL-05 a file with any bit flipped is refused before the database is looked
   }
 })
 
-test('CL-05 what is no backup, or of a format we do not know, is one sentence and changes nothing', async () => {
+test('HO-08 what is no backup, or of a format we do not know, is one sentence and changes nothing', async () => {
   const target = await fresh()
   const untouched = await tablePrints(target.ownerUrl)
   const trials: [Buffer, string][] = [
@@ -123,7 +123,7 @@ test('CL-05 what is no backup, or of a format we do not know, is one sentence an
   expect(await tablePrints(target.ownerUrl)).toEqual(before)
 })
 
-test('CL-05 a database that is in use, or that a server is connected to, is not restored into', async () => {
+test('HO-08 a database that is in use, or that a server is connected to, is not restored into', async () => {
   await expect(into(live.clone)).rejects.toThrow(`The role ${appRole()} is still connected to the database`)
   const target = await fresh()
   await into(target)
@@ -131,7 +131,7 @@ test('CL-05 a database that is in use, or that a server is connected to, is not 
   expect(await tablePrints(target.ownerUrl)).toEqual(before)
 })
 
-test('CL-05 a database that is not prepared, of another version, or not ours is told apart', async () => {
+test('HO-08 a database that is not prepared, of another version, or not ours is told apart', async () => {
   const target = await fresh()
   const one = '0006-installation.sql'
   await expect(
@@ -166,7 +166,7 @@ const standStill = `
 const asleep = `select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`
 const moveOn = 'drop trigger stand_still on audit_logs; drop function stand_still()'
 
-test('CL-05 killed half way, the database is as it was, and the next restore goes through', async () => {
+test('HO-08 killed half way, the database is as it was, and the next restore goes through', async () => {
   const target = await fresh()
   const untouched = await tablePrints(target.ownerUrl)
   await sql(target, standStill)
@@ -188,7 +188,7 @@ test('CL-05 killed half way, the database is as it was, and the next restore goe
   expect(await tablePrints(target.ownerUrl)).toEqual(before)
 })
 
-test('CL-05 a line that breaks half way is one sentence, and the database is as it was', async () => {
+test('HO-08 a line that breaks half way is one sentence, and the database is as it was', async () => {
   const target = await fresh()
   const untouched = await tablePrints(target.ownerUrl)
   await sql(target, standStill)
@@ -200,7 +200,7 @@ test('CL-05 a line that breaks half way is one sentence, and the database is as 
   expect(await tablePrints(target.ownerUrl)).toEqual(untouched)
 })
 
-test('CL-05 a server that starts meanwhile waits until everything is there', async () => {
+test('HO-08 a server that starts meanwhile waits until everything is there', async () => {
   const target = await fresh()
   await sql(target, standStill.replace('60', '0.3'))
   const restored = into(target)
@@ -216,7 +216,7 @@ test('CL-05 a server that starts meanwhile waits until everything is there', asy
   expect(await tablePrints(target.ownerUrl)).toEqual(before)
 })
 
-test('CL-05 a table that somebody holds is not waited for long', async () => {
+test('HO-08 a table that somebody holds is not waited for long', async () => {
   const target = await fresh()
   await asSuperuser(target.ownerUrl, async (client) => {
     await client.query('begin')
