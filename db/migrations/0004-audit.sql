@@ -30,6 +30,7 @@ create table audit_logs (
   constraint audit_logs_reason check ((result = 'success') = (reason_code is null)),
   constraint audit_logs_project foreign key (project_id, tenant_id) references projects (id, org_id)
 );
+create index audit_logs_of_tenant on audit_logs (tenant_id, id);
 create index audit_logs_of_project on audit_logs (project_id, id) where project_id is not null;
 create index audit_logs_of_correlation on audit_logs (correlation_id);
 

@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { type Append, appendWith } from './audit/append.ts'
 import { type Config, ConfigRefused } from './config.ts'
 import { type KeyRing, KeysRefused, loadKeyRing } from './custody/key-ring.ts'
-import { type Database, openDatabase, type Reader } from './db/database.ts'
+import { type Database, openDatabase } from './db/database.ts'
 import { checkpointKey } from './installation/checkpoint.ts'
 import { type CheckpointStore, checkpointFile } from './installation/checkpoint-file.ts'
 import { type CheckpointLog, checkpointLog } from './installation/checkpoint-log.ts'
@@ -16,7 +16,7 @@ export interface OpenInstallation {
   readonly ring: KeyRing
   readonly append: Append
   readonly checkpoints: CheckpointLog
-  readonly verify: (reader: Reader) => ReturnType<typeof verifyRecord>
+  readonly verify: () => ReturnType<typeof verifyRecord>
 }
 
 const keysOf = async (config: Config): Promise<KeyRing> => {
@@ -42,7 +42,7 @@ export const openInstallation = async (config: Config, onError: (error: Error) =
       ring,
       append: appendWith({ region: config.region, key }),
       checkpoints: checkpointLog(store, signing),
-      verify: (reader) => verifyRecord(reader, key, store, signing),
+      verify: () => verifyRecord(database, key, store, signing),
     }
   } catch (error) {
     await database.close()

@@ -1,18 +1,15 @@
 // Commands on an installation, with the server's own configuration: verify, rewrap, backup, restore, accept-restore.
 import { parseArgs } from 'node:util'
-import { record } from './audit/record.ts'
 import { type Config, ConfigRefused, parseConfig } from './config.ts'
 import { backup } from './db/copy/backup.ts'
 import { CopyRefused } from './db/copy/copy-refused.ts'
 import { restore } from './db/copy/restore.ts'
 import { acceptRestore } from './installation/accept-restore.ts'
 import { rewrap } from './installation/rewrap.ts'
-import { newId } from './kernel/ids.ts'
-import { openInstallation } from './open-installation.ts'
+import { type OpenInstallation, openInstallation } from './open-installation.ts'
 import { prepareDatabase } from './prepare-database.ts'
 import { sentenceOf } from './start-sentence.ts'
 import { envelopeColumns } from './wiring.ts'
-import { newTrail } from './work/work.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -23,7 +20,6 @@ const [command, file] = positionals
 const refuse = (sentence: string): never => {
   throw new ConfigRefused(sentence)
 }
-const opened = (config: Config) => openInstallation(config, (error) => console.error(`database: ${error.message}`))
 const ownerUrlOf = ({ database_owner_url }: Config): string =>
   database_owner_url?.reveal() ?? refuse('DATABASE_OWNER_URL is not set; copies are made as the owner of the tables.')
 const rolesOf = (config: Config) => ({
@@ -31,50 +27,43 @@ const rolesOf = (config: Config) => ({
   appRole: decodeURIComponent(new URL(config.database_url.reveal()).username),
 })
 
-const commands: Record<string, (config: Config) => Promise<boolean>> = {
-  verify: async (config) => {
-    const { database, verify } = await opened(config)
-    const began = performance.now()
-    const { rows, chains, checkpoints, faults } = await verify(database.reader)
-    const seconds = ((performance.now() - began) / 1000).toFixed(1)
-    for (const { sentence } of faults) console.log(sentence)
-    console.log(
-      `${rows} rows in ${chains} chains, compared with ${checkpoints} checkpoints in ${seconds} s: ${faults.length === 0 ? 'nothing was changed' : `${faults.length} chains are not what was written`}.`,
-    )
-    await database.close()
-    return faults.length === 0
-  },
+/** Opens the installation for one command and closes it whatever happens. Only a start of the server, or a restore, migrates. */
+const within = async (config: Config, act: (installation: OpenInstallation) => Promise<boolean>): Promise<boolean> => {
+  const installation = await openInstallation({ ...config, database_owner_url: null }, (error) =>
+    console.error(`database: ${error.message}`),
+  )
+  try {
+    return await act(installation)
+  } finally {
+    await installation.database.close()
+  }
+}
 
-  rewrap: async (config) => {
-    const { database, ring, append } = await opened(config)
-    const moved = await rewrap(database, ring, envelopeColumns)
-    await database.transaction('write', async (tx) => {
-      const work = {
-        actor: { type: 'system', id: 'rewrap' } as const,
-        correlation_id: newId('correlation'),
-        now: tx.now,
-        tx,
-        trail: newTrail(),
-      }
-      record(work, {
-        action: 'installation.rewrap',
-        resource_type: 'installation',
-        resource_id: ring.active_id,
-        severity: 'high',
-        metadata: { moved },
-      })
-      await append(work)
-    })
-    for (const [column, count] of Object.entries(moved)) console.log(`${column}: ${count} sealed anew with ${ring.active_id}`)
-    await database.close()
-    return true
-  },
+const total = (tables: readonly { rows: number }[]) => tables.reduce((sum, { rows }) => sum + rows, 0)
+
+const commands: Record<string, (config: Config) => Promise<boolean>> = {
+  verify: (config) =>
+    within(config, async ({ verify }) => {
+      const began = performance.now()
+      const { rows, chains, checkpoints, faults } = await verify()
+      const seconds = ((performance.now() - began) / 1000).toFixed(1)
+      for (const { sentence } of faults) console.log(sentence)
+      const outcome = faults.length === 0 ? 'nothing was changed' : `${faults.length} chains are not what was written`
+      console.log(`${rows} rows in ${chains} chains, compared with ${checkpoints} checkpoints in ${seconds} s: ${outcome}.`)
+      return faults.length === 0
+    }),
+
+  rewrap: (config) =>
+    within(config, async ({ database, ring, append }) => {
+      const moved = await rewrap(database, ring, envelopeColumns, append)
+      for (const [column, count] of Object.entries(moved)) console.log(`${column}: ${count} sealed anew with ${ring.active_id}`)
+      return true
+    }),
 
   backup: async (config) => {
-    const { tables } = await backup({ ownerUrl: ownerUrlOf(config), to: file ?? refuse('Say where to: npm run backup -- FILE') })
-    console.log(
-      `${file}: ${tables.length} tables, ${tables.reduce((sum, { rows }) => sum + rows, 0)} rows. The key-encryption keys are not in it.`,
-    )
+    const to = file ?? refuse('Say where to: npm run backup -- FILE')
+    const { tables } = await backup({ ownerUrl: ownerUrlOf(config), to })
+    console.log(`${to}: ${tables.length} tables, ${total(tables)} rows. The key-encryption keys are not in it.`)
     return true
   },
 
@@ -82,17 +71,18 @@ const commands: Record<string, (config: Config) => Promise<boolean>> = {
     const from = file ?? refuse('Say what from: npm run restore -- FILE')
     await prepareDatabase(rolesOf(config))
     const { tables } = await restore({ ...rolesOf(config), from })
-    console.log(`${from}: ${tables.reduce((sum, { rows }) => sum + rows, 0)} rows restored.`)
+    console.log(`${from}: ${total(tables)} rows restored.`)
     console.log('No server starts on it until the restore is accepted: npm run restore -- --accept --reason "why"')
     return true
   },
 
-  'accept-restore': async (config) => {
-    const { database, checkpoints, append } = await opened(config)
-    const epoch = await acceptRestore(database, checkpoints, append, values.reason ?? refuse('Say why: --accept --reason "why"'))
-    console.log(`Accepted. This is epoch ${epoch}: machine tokens and node states of before do not count.`)
-    await database.close()
-    return true
+  'accept-restore': (config) => {
+    const reason = values.reason ?? refuse('Say why: --accept --reason "why"')
+    return within(config, async ({ database, checkpoints, append }) => {
+      const epoch = await acceptRestore(database, checkpoints, append, reason)
+      console.log(`Accepted. This is epoch ${epoch}: machine tokens and node states of before do not count.`)
+      return true
+    })
   },
 }
 

@@ -13,7 +13,7 @@ import { foundOrganization } from './tenancy/found-organization.ts'
 import { foundProject } from './tenancy/found-project.ts'
 import { insertProjectMembership, insertTenantMembership } from './tenancy/membership-queries.ts'
 import { tenancySubscribers } from './wiring.ts'
-import { newTrail, type Work } from './work/work.ts'
+import { systemWork, type Work } from './work/work.ts'
 
 interface Person {
   username: string
@@ -47,18 +47,19 @@ const seedTenant = async (work: Work, { slug, name, project }: (typeof people.te
   const projectOwner = members.find(({ project_role }) => project_role === ownerRoleOf.project)!
   const founding = { id: fixedId('org', slug), type: 'enterprise', name, slug, owner_user_id: idOf(owner), ...because } as const
   const organization = await foundOrganization(work, proof, founding, tenancySubscribers)
+  const founded = systemProof('development_seed', 'platform.admin', organization)
   for (const member of members.filter((each) => each !== owner)) {
-    await work.tx.one(insertTenantMembership(proof, newId('membership'), organization, idOf(member), null, work.now))
+    await work.tx.one(insertTenantMembership(founded, newId('membership'), idOf(member), null, work.now))
     const version = roleVersionIdOf(named(member.tenant_role))
-    await work.tx.one(insertTenantBinding(proof, newId('binding'), organization.id, idOf(member), version, null, work.now))
+    await work.tx.one(insertTenantBinding(founded, newId('binding'), idOf(member), version, null, work.now))
   }
   const place = systemProof('development_seed', 'tenant.project.create', organization)
-  const opened = { id: fixedId('project', `${slug}/${project.slug}`), ...project, owner_user_id: idOf(projectOwner), ...because }
-  const founded = await foundProject(work, place, opened, tenancySubscribers)
+  const opening = { id: fixedId('project', `${slug}/${project.slug}`), ...project, owner_user_id: idOf(projectOwner), ...because }
+  const opened = systemProof('development_seed', 'tenant.project.create', await foundProject(work, place, opening, tenancySubscribers))
   for (const member of members.filter((each) => each.project_role && each !== projectOwner)) {
-    await work.tx.one(insertProjectMembership(place, newId('membership'), founded, idOf(member), null, work.now))
+    await work.tx.one(insertProjectMembership(opened, newId('membership'), idOf(member), null, work.now))
     const version = roleVersionIdOf(named(member.project_role))
-    await work.tx.one(insertProjectBinding(place, newId('binding'), founded.id, idOf(member), version, null, work.now))
+    await work.tx.one(insertProjectBinding(opened, newId('binding'), idOf(member), version, null, work.now))
   }
 }
 
@@ -91,8 +92,7 @@ export const seedDevelopment = async ({
     await database.transaction('write', async (tx) => {
       const everybody: readonly Person[] = people.people
       if (await tx.maybe(userBySubject(issuer, everybody[0]!.username))) return
-      const actor = { type: 'system', id: 'development_seed' } as const
-      const work: Work = { actor, correlation_id: newId('correlation'), now: tx.now, tx, trail: newTrail() }
+      const work = systemWork(tx, 'development_seed', newId('correlation'))
       const moved = await tx.many(moveSeededUsers(systemProof('development_seed', 'platform.admin', {}), issuer))
       if (moved.length === 0) await seedEverybody(work, everybody, issuer)
       record(work, {

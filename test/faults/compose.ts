@@ -23,7 +23,9 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
   const tokens = humanTokens([issuer])
   const broken = brokenAs(build)
   const parts: ServerParts = {
-    answers: answersWith({ verify: async (reader) => ({ ...(await verifyChains(reader, key)), checkpoints: 0 }) }),
+    answers: answersWith({
+      verify: async () => ({ ...(await direct.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }),
+    }),
     database,
     append,
     cursors: sealedCursors(new Secret(cursorKey)),

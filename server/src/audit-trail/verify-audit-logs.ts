@@ -3,17 +3,16 @@ import { record } from '../audit/record.ts'
 import type { Verified } from '../audit/verify-chains.ts'
 import { authorize } from '../authz/authorize.ts'
 import { platformKind, thePlatform } from '../authz/kind.ts'
-import type { Reader } from '../db/database.ts'
 import type { Answering } from '../http/answer.ts'
 
-/** Follows the chains with what this process knows: the key and the checkpoints. */
-export type VerifyRecord = (reader: Reader) => Promise<Verified & { checkpoints: number }>
+/** Follows the chains with what this process knows: the key and the checkpoints; in a snapshot of its own. */
+export type VerifyRecord = () => Promise<Verified & { checkpoints: number }>
 
 export const verifyAuditLogs =
   (verify: VerifyRecord): Answering<typeof Op> =>
   async (work) => {
     await authorize(work, 'platform.audit.read', platformKind, thePlatform)
-    const { rows, chains, checkpoints, faults } = await verify(work.tx)
+    const { rows, chains, checkpoints, faults } = await verify()
     record(work, {
       action: 'audit_log.verify',
       resource_type: 'audit_log',

@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
 import type { Database } from '../db/database.ts'
 import { newId } from '../kernel/ids.ts'
-import { newTrail } from '../work/work.ts'
+import { systemWork } from '../work/work.ts'
 import type { Append } from './append.ts'
 import { record } from './record.ts'
 
@@ -50,8 +50,7 @@ export const authRejections = (database: Database, append: Append): AuthRejectio
 
   const write = (taken: typeof counts, from: string) =>
     database.transaction('write', async (tx) => {
-      const actor = { type: 'system', id: 'token_gate' } as const
-      const work = { actor, correlation_id: newId('correlation'), now: tx.now, tx, trail: newTrail() }
+      const work = systemWork(tx, 'token_gate', newId('correlation'))
       for (const [code, { count, sources }] of taken)
         record(work, {
           action: 'auth.token.reject',

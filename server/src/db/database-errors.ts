@@ -8,11 +8,14 @@ const text = (error: unknown, member: 'code' | 'constraint' | 'message'): string
 
 const isProblemCode = (name: string): name is ProblemCode => Object.hasOwn(problems, name)
 
+/** A lock was not given within the time that the statement was willing to wait. */
+export const isLockTimeout = (error: unknown): boolean => text(error, 'code') === '55P03'
+
 /** Lost a race that some serial order would have won or refused. */
 export const worthRetrying = (error: unknown): boolean => ['40001', '40P01'].includes(text(error, 'code'))
 
 // Connection lost or refused, resources exhausted, server stopping, statement cancelled by its limit, read-only standby.
-const unavailableStates = /^(08|53|57|58|25006)/
+const unavailableStates = /^(08|28|53|55P03|57|58|25006)/
 const unavailableErrors = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
 const unavailableMessages = /timeout|terminated|Connection ended|not queryable|closed/i
 
@@ -25,7 +28,6 @@ export const problemOf = (error: unknown): unknown => {
   const code = text(error, 'code')
   const constraint = text(error, 'constraint')
   if (code.startsWith('23') && isProblemCode(constraint)) return new Problem(constraint, undefined, error)
-  if (code === '55P03') return new Problem('idempotency_in_progress', undefined, error)
   const isPostgres = error instanceof Error && error.constructor.name === 'DatabaseError'
   if (unavailableStates.test(code) || unavailableErrors.has(code) || worthRetrying(error))
     return new Problem('dependency_unavailable', undefined, error)

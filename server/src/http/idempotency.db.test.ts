@@ -141,3 +141,15 @@ test('HO-04 a secret answer is never stored or replayed: the second gets the cre
   const stored = await live.sql("select to_jsonb(k)::text as row from idempotency_keys k where key = 'k-7'")
   expect(JSON.stringify(stored)).not.toContain(secret)
 })
+
+test('HO-04 another lock that is waited for long is not called a duplicate', async () => {
+  await live.sql('begin')
+  await live.sql('select from organizations where id = $1 for update', [org.aurora])
+  const waiting = live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, {
+    body: { name: 'Late' },
+    headers: { 'idempotency-key': 'k-late' },
+  })
+  await new Promise((wake) => setTimeout(wake, 3500))
+  await live.sql('commit')
+  expect(await waiting).toMatchObject({ status: 200, body: { name: 'Late' } })
+})

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Operation } from '@gatehouse/contract/operation'
 import { authorizeAgain } from '../authz/authorize.ts'
 import type { Database } from '../db/database.ts'
+import { isLockTimeout } from '../db/database-errors.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Asked, Work } from '../work/work.ts'
@@ -34,8 +35,12 @@ export const answeredBefore = async (
   key: string,
   hash: string,
 ): Promise<{ reply: unknown } | undefined> => {
-  await work.tx.one(boundTheWait())
-  if (await work.tx.maybe(reserveKey(work.actor, key, hash, work.now))) return undefined
+  await work.tx.one(boundTheWait('3s'))
+  const reserved = await work.tx.maybe(reserveKey(work.actor, key, hash, work.now)).catch((error: unknown) => {
+    throw isLockTimeout(error) ? new Problem('idempotency_in_progress', undefined, error) : error
+  })
+  await work.tx.one(boundTheWait('0'))
+  if (reserved) return undefined
   const kept = await work.tx.one(keptAnswer(work.actor, key))
   if (kept.request_hash !== hash) throw new Problem('idempotency_key_reused')
   if (operation.is_secret_reply) throw new Problem('credential_already_issued', { credential_session_id: kept.credential_session_id })

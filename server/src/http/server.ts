@@ -72,9 +72,9 @@ const requireJson = (contentType: string | undefined, encoding: string | undefin
 }
 
 /** What a path or a query spells is settled like a body: one spelling per text, ids in lower case. */
-const settleAll = (values: object, settle: (text: string) => string): void => {
+const settleAll = (values: object): void => {
   for (const [name, value] of Object.entries(values))
-    if (typeof value === 'string') (values as Record<string, string>)[name] = settle(value)
+    if (typeof value === 'string') (values as Record<string, string>)[name] = settleText(value)
 }
 
 const createInstance = (parts: ServerParts, observers: Observers): FastifyInstance => {
@@ -185,8 +185,9 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.addHook('preValidation', async (request) => {
     const { operation } = request.routeOptions.config
     if (!operation) return
-    settleAll(request.params as object, (text) => text.toLowerCase())
-    settleAll(request.query as object, settleText)
+    settleAll(request.params as object)
+    settleAll(request.query as object)
+    request.params = settleIds(operation.params, request.params)
     // No body and an empty one are the same thing: the schema says what is missing.
     if (operation.body && request.body === undefined) request.body = {}
     readIntegers(operation.query, request.query as object)

@@ -2,7 +2,8 @@ import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
 import type { Database } from '../db/database.ts'
 import { newId } from '../kernel/ids.ts'
-import { newTrail, type Work } from '../work/work.ts'
+import { systemWork } from '../work/work.ts'
+import { CheckpointsRefused } from './checkpoint.ts'
 import type { CheckpointLog } from './checkpoint-log.ts'
 import { behindCheckpoints } from './compare-heads.ts'
 import { bumpEpoch } from './installation-queries.ts'
@@ -14,10 +15,12 @@ import { writeWithin } from './write-checkpoint.ts'
  */
 export const acceptRestore = async (database: Database, log: CheckpointLog, append: Append, reason: string): Promise<number> => {
   const behind = await behindCheckpoints(database, log)
+  // Without cause the epoch stays: a slip must not end every machine token.
+  if (behind === null)
+    throw new CheckpointsRefused('There is nothing to accept: this database was not restored and is not behind its checkpoints.')
   return database.transaction('write', async (tx) => {
     const { epoch, id } = await tx.one(bumpEpoch())
-    const actor = { type: 'system', id: 'restore' } as const
-    const work: Work = { actor, correlation_id: newId('correlation'), now: tx.now, tx, trail: newTrail() }
+    const work = systemWork(tx, 'restore', newId('correlation'))
     record(work, {
       action: 'installation.restore.accept',
       resource_type: 'installation',

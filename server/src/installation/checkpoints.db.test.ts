@@ -15,6 +15,7 @@ import { type CheckpointLog, checkpointLog } from './checkpoint-log.ts'
 import { behindCheckpoints } from './compare-heads.ts'
 import { auditKey, ownSecret } from './own-secrets.ts'
 import { installationEnvelopes, rewrap } from './rewrap.ts'
+import { verifyRecord } from './verify-record.ts'
 import { writeCheckpoint } from './write-checkpoint.ts'
 
 const { org } = seeded
@@ -104,6 +105,7 @@ test('HO-08 a database put back to an earlier state is found behind, until the r
   expect(await behindCheckpoints(live.database, openLog())).toContain(`tenant ${org.aurora}`)
   expect(await acceptRestore(live.database, openLog(), append, 'disk lost')).toBe(2)
   expect(await behindCheckpoints(live.database, openLog())).toBeNull()
+  await expect(acceptRestore(live.database, openLog(), append, 'a slip')).rejects.toThrow('nothing to accept')
   const [row] = await live.sql("select severity, metadata from audit_logs where action = 'installation.restore.accept'")
   expect(row).toMatchObject({ severity: 'high', metadata: { epoch: 2, reason: 'disk lost', found: expect.stringContaining(org.aurora) } })
 
@@ -115,13 +117,17 @@ test('HO-08 a database put back to an earlier state is found behind, until the r
 })
 
 test('HO-08 re-wrapping moves every secret to the active key, after which the old key is not needed', async () => {
+  const append = appendWith({ region: 'test', key: await auditKey(live.database, parseKeyRing(testKeys)) })
   const fresh = `fresh:${randomBytes(32).toString('base64url')}`
   const before = (await ownSecret(live.database, parseKeyRing(testKeys), 'cursor_key')).reveal()
   const both = parseKeyRing(`${fresh},${testKeys}`)
-  expect(await rewrap(live.database, both, [installationEnvelopes])).toEqual({ 'installation_secrets.envelope': 3 })
-  expect(await rewrap(live.database, both, [installationEnvelopes])).toEqual({ 'installation_secrets.envelope': 0 })
+  expect(await rewrap(live.database, both, [installationEnvelopes], append)).toEqual({ 'installation_secrets.envelope': 3 })
+  expect(await rewrap(live.database, both, [installationEnvelopes], append)).toEqual({ 'installation_secrets.envelope': 0 })
   expect((await ownSecret(live.database, parseKeyRing(fresh), 'cursor_key')).reveal()).toBe(before)
   await expect(ownSecret(live.database, parseKeyRing(testKeys), 'cursor_key')).rejects.toThrow('no key with the id')
+  expect(await live.sql("select metadata from audit_logs where action = 'installation.rewrap'")).toMatchObject([
+    { metadata: { rows: 3, key_id: 'fresh' } },
+  ])
   const stored = JSON.stringify(await live.sql('select * from installation_secrets'))
   expect(stored).not.toContain(before)
 })
@@ -130,4 +136,22 @@ test('HO-08 of processes that start together the first makes the secret', async 
   await live.sql('delete from installation_secrets')
   const made = await Promise.all(Array.from({ length: 8 }, () => ownSecret(live.database, parseKeyRing(testKeys), 'cursor_key')))
   expect(new Set(made.map((secret) => secret.reveal())).size).toBe(1)
+})
+
+test('AU-02 a busy installation verifies while it is written to and checkpointed', async () => {
+  const auditing = await auditKey(live.database, parseKeyRing(testKeys))
+  const store = checkpointFile(file)
+  const log = openLog()
+  let isBusy = true
+  const busy = Promise.all([
+    (async () => {
+      for (let n = 0; isBusy; n += 1) await rename(`Busy ${n}`)
+    })(),
+    (async () => {
+      while (isBusy) await writeCheckpoint(live.database, log)
+    })(),
+  ])
+  for (let round = 0; round < 30; round += 1) expect((await verifyRecord(live.database, auditing, store, key)).faults).toEqual([])
+  isBusy = false
+  await busy
 })

@@ -1,6 +1,10 @@
+import type { Append } from '../audit/append.ts'
+import { record } from '../audit/record.ts'
 import { seal, unseal } from '../custody/envelope.ts'
 import type { KeyRing } from '../custody/key-ring.ts'
 import type { Database } from '../db/database.ts'
+import { newId } from '../kernel/ids.ts'
+import { systemWork } from '../work/work.ts'
 import { replaceEnvelope, sealedWithOtherKeys } from './installation-queries.ts'
 import { boundOf } from './own-secrets.ts'
 
@@ -18,7 +22,12 @@ export const installationEnvelopes: EnvelopeColumn = { table: 'installation_secr
  * Seals everything anew with the active key, a batch at a time; stopped half way it can simply be run again. Afterwards the old
  * keys open nothing that is still needed and may be taken out of the configuration.
  */
-export const rewrap = async (database: Database, ring: KeyRing, columns: readonly EnvelopeColumn[]): Promise<Record<string, number>> => {
+export const rewrap = async (
+  database: Database,
+  ring: KeyRing,
+  columns: readonly EnvelopeColumn[],
+  append: Append,
+): Promise<Record<string, number>> => {
   const counts: Record<string, number> = {}
   for (const { table, id, column, boundOf: bound } of columns) {
     const name = `${table}.${column}`
@@ -29,6 +38,18 @@ export const rewrap = async (database: Database, ring: KeyRing, columns: readonl
         for (const row of rows) {
           const envelope = seal(ring, unseal(ring, row.envelope, bound(row.id)), bound(row.id))
           await tx.one(replaceEnvelope(table, id, column, row.id, JSON.stringify(envelope)))
+        }
+        if (rows.length > 0) {
+          const work = systemWork(tx, 'rewrap', newId('correlation'))
+          const metadata = { column: name, rows: rows.length, key_id: ring.active_id }
+          record(work, {
+            action: 'installation.rewrap',
+            resource_type: 'installation',
+            resource_id: ring.active_id,
+            severity: 'high',
+            metadata,
+          })
+          await append(work)
         }
         return rows.length
       })

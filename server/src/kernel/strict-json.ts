@@ -24,7 +24,7 @@ const stringEnd = (text: string, start: number): number => {
 }
 
 /** Walks the text once before it is parsed: depth is bounded first, and members that JSON.parse would drop are seen. */
-const inspectMembers = (text: string): void => {
+export const requireUniqueMembers = (text: string): void => {
   const seen: (Set<string> | null)[] = []
   for (let at = 0; at < text.length; at += 1) {
     const char = text[at]
@@ -90,7 +90,7 @@ export const parseStrictJson = (bytes: Buffer): unknown => {
     refuse('the body is not UTF-8')
   }
   if (text.charCodeAt(0) === 0xfeff) refuse('the body begins with a byte order mark')
-  inspectMembers(text)
+  requireUniqueMembers(text)
   let value: unknown
   try {
     value = JSON.parse(text)

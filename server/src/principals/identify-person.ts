@@ -1,7 +1,7 @@
 import type { Append } from '../audit/append.ts'
 import type { Database } from '../db/database.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
-import { type Actor, newTrail } from '../work/work.ts'
+import { type Actor, systemWork } from '../work/work.ts'
 import { welcome } from './first-sign-in.ts'
 import type { HumanTokens } from './oidc/human-tokens.ts'
 import { userBySubject } from './user-queries.ts'
@@ -14,7 +14,7 @@ export const identifyPerson =
     const known = await database.reader.maybe(userBySubject(claims.issuer, claims.subject))
     if (known) return { type: 'user', id: known.id }
     const id = await database.transaction('write', async (tx) => {
-      const work = { actor: { type: 'system', id: 'first_sign_in' } as const, correlation_id, now: tx.now, tx, trail: newTrail() }
+      const work = systemWork(tx, 'first_sign_in', correlation_id)
       const user_id = await welcome(work, claims, subscribers)
       await append(work)
       return user_id

@@ -21,9 +21,9 @@ export const addProjectMember: Answering<typeof Op> = async (work, { params, bod
   requireWithinCeiling(authority, 'project', permissionsOf(body.role_name))
   if (!(await work.tx.maybe(tenantMembership(project.org_id, body.user_id)))) throw new Problem('not_tenant_member')
 
-  await work.tx.one(insertProjectMembership(project, newId('membership'), project, body.user_id, work.actor.id, work.now))
+  await work.tx.one(insertProjectMembership(project, newId('membership'), body.user_id, work.actor.id, work.now))
   const version = roleVersionIdOf(body.role_name)
-  await work.tx.one(insertProjectBinding(project, newId('binding'), project.id, body.user_id, version, work.actor.id, work.now))
+  await work.tx.one(insertProjectBinding(project, newId('binding'), body.user_id, version, work.actor.id, work.now))
   record(work, {
     action: 'project.member.add',
     resource_type: 'project_membership',

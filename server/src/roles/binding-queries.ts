@@ -6,10 +6,12 @@ import { sql } from '../db/statement.ts'
 const Bound = Exactly({ id: Type.String() })
 const Holder = Exactly({ principal_id: Type.String() })
 
-type Granting = Authorized<'platform.admin' | 'tenant.project.create' | 'project.member.invite' | 'project.role.assign', object>
+/** A place and the right to bind somebody in it: the proof is the place, so it cannot be used for another. */
+type GrantingTenant = Authorized<'platform.admin', { readonly id: string }>
+type GrantingProject = Authorized<'tenant.project.create' | 'project.member.invite' | 'project.role.assign', { readonly id: string }>
 
 export const insertPlatformBinding = (
-  _proof: Granting,
+  _platform: Authorized<'platform.admin', object>,
   id: string,
   user_id: string,
   role_id: string,
@@ -21,48 +23,43 @@ export const insertPlatformBinding = (
   returning id`
 
 export const insertTenantBinding = (
-  _proof: Granting,
+  tenant: GrantingTenant,
   id: string,
-  tenant_id: string,
   user_id: string,
   role_version_id: string,
   created_by: string | null,
   now: string,
 ) => sql(Bound)`
   insert into tenant_role_bindings (id, tenant_id, principal_type, principal_id, role_version_id, created_at, created_by)
-  values (${id}, ${tenant_id}, 'user', ${user_id}, ${role_version_id}, ${now}, ${created_by})
+  values (${id}, ${tenant.id}, 'user', ${user_id}, ${role_version_id}, ${now}, ${created_by})
   returning id`
 
 export const insertProjectBinding = (
-  _proof: Granting,
+  project: GrantingProject,
   id: string,
-  project_id: string,
   user_id: string,
   role_version_id: string,
   created_by: string | null,
   now: string,
 ) => sql(Bound)`
   insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at, created_by)
-  values (${id}, ${project_id}, 'user', ${user_id}, ${role_version_id}, ${now}, ${created_by})
+  values (${id}, ${project.id}, 'user', ${user_id}, ${role_version_id}, ${now}, ${created_by})
   returning id`
 
-type Ending = Authorized<'tenant.user.remove' | 'project.member.remove', object>
+type EndingTenant = Authorized<'tenant.user.remove', { readonly id: string }>
+type EndingProject = Authorized<'project.member.remove', { readonly id: string }>
 
-export const endTenantBindings = (_proof: Ending, tenant_id: string, user_id: string, by: string, reason: string, now: string) => sql(
-  Bound,
-)`
+export const endTenantBindings = (tenant: EndingTenant, user_id: string, by: string, reason: string, now: string) => sql(Bound)`
   update tenant_role_bindings set deleted_at = ${now}, deleted_by = ${by}, delete_reason = ${reason}
-   where tenant_id = ${tenant_id} and principal_type = 'user' and principal_id = ${user_id} and deleted_at is null
+   where tenant_id = ${tenant.id} and principal_type = 'user' and principal_id = ${user_id} and deleted_at is null
   returning id`
 
-export const endProjectBindings = (_proof: Ending, project_id: string, user_id: string, by: string, reason: string, now: string) => sql(
-  Bound,
-)`
+export const endProjectBindings = (project: EndingProject, user_id: string, by: string, reason: string, now: string) => sql(Bound)`
   update project_role_bindings set deleted_at = ${now}, deleted_by = ${by}, delete_reason = ${reason}
-   where project_id = ${project_id} and principal_type = 'user' and principal_id = ${user_id} and deleted_at is null
+   where project_id = ${project.id} and principal_type = 'user' and principal_id = ${user_id} and deleted_at is null
   returning id`
 
-/** Who holds this role of a tenant now: a binding without its membership counts for nothing. */
+/** Who holds this role of a tenant. Ending a membership ends its bindings, and an owner's binding has no end of its own. */
 export const tenantHolders = (tenant_id: string, role_version_id: string) => sql(Holder)`
   select b.principal_id from tenant_role_bindings b
    where b.tenant_id = ${tenant_id} and b.role_version_id = ${role_version_id} and b.principal_type = 'user' and b.deleted_at is null`

@@ -23,15 +23,15 @@ export const endBindings: TenancySubscribers['onMembershipEnded'][number] = asyn
   if (project_id === null) {
     const owners = await work.tx.many(tenantHolders(tenant_id, roleVersionIdOf(ownerRoleOf.tenant)))
     if (by) requireOwnerMayGo(work, by, owners.map(principal), user_id, 'tenant.role.assign_any')
-    const proof = systemProof('membership_cascade', 'tenant.user.remove', {})
-    await work.tx.many(endTenantBindings(proof, tenant_id, user_id, work.actor.id, reason, work.now))
+    const tenant = systemProof('membership_cascade', 'tenant.user.remove', { id: tenant_id })
+    await work.tx.many(endTenantBindings(tenant, user_id, work.actor.id, reason, work.now))
     return
   }
   const owners = await work.tx.many(projectHolders(project_id, roleVersionIdOf(ownerRoleOf.project)))
   // Without `by` the person left the whole organization, which a project cannot stop.
   if (by) requireOwnerMayGo(work, by, owners.map(principal), user_id, 'project.role.assign_any')
-  const proof = systemProof('membership_cascade', 'project.member.remove', {})
-  await work.tx.many(endProjectBindings(proof, project_id, user_id, work.actor.id, reason, work.now))
+  const project = systemProof('membership_cascade', 'project.member.remove', { id: project_id })
+  await work.tx.many(endProjectBindings(project, user_id, work.actor.id, reason, work.now))
 }
 
 const principal = ({ principal_id }: { principal_id: string }) => principal_id

@@ -8,14 +8,14 @@ import { insertProjectBinding, insertTenantBinding } from './binding-queries.ts'
 const grantor = (work: Work) => (work.actor.type === 'user' ? work.actor.id : null)
 
 /** Whoever an organization is founded for owns it. */
-export const bindFirstTenantOwner: TenancySubscribers['onOrganizationFounded'][number] = async (work, { id }, owner_user_id) => {
-  const proof = systemProof('founding', 'platform.admin', {})
+export const bindFirstTenantOwner: TenancySubscribers['onOrganizationFounded'][number] = async (work, organization, owner_user_id) => {
+  const founded = systemProof('founding', 'platform.admin', organization)
   const version = roleVersionIdOf(ownerRoleOf.tenant)
-  await work.tx.one(insertTenantBinding(proof, newId('binding'), id, owner_user_id, version, grantor(work), work.now))
+  await work.tx.one(insertTenantBinding(founded, newId('binding'), owner_user_id, version, grantor(work), work.now))
 }
 
-export const bindFirstProjectOwner: TenancySubscribers['onProjectFounded'][number] = async (work, { id }, owner_user_id) => {
-  const proof = systemProof('founding', 'tenant.project.create', {})
+export const bindFirstProjectOwner: TenancySubscribers['onProjectFounded'][number] = async (work, project, owner_user_id) => {
+  const founded = systemProof('founding', 'tenant.project.create', project)
   const version = roleVersionIdOf(ownerRoleOf.project)
-  await work.tx.one(insertProjectBinding(proof, newId('binding'), id, owner_user_id, version, grantor(work), work.now))
+  await work.tx.one(insertProjectBinding(founded, newId('binding'), owner_user_id, version, grantor(work), work.now))
 }

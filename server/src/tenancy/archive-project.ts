@@ -4,11 +4,11 @@ import { authorize } from '../authz/authorize.ts'
 import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Work } from '../work/work.ts'
-import { archivedProjectKind } from './project.ts'
+import { projectInOrganizationKind } from './project.ts'
 import { lockProject, setProjectState } from './project-queries.ts'
 
 const moveTo = async (work: Work, project_id: string, state: Project['state'], action: string, reason: string): Promise<Project> => {
-  const project = await authorize(work, 'tenant.project.update', archivedProjectKind, await work.tx.maybe(lockProject(project_id)))
+  const project = await authorize(work, 'tenant.project.update', projectInOrganizationKind, await work.tx.maybe(lockProject(project_id)))
   if (project.state === state) throw new Problem('state_conflict', { state })
   const moved = await work.tx.one(setProjectState(project, state))
   record(work, {

@@ -1,6 +1,6 @@
 import type { Organization } from '@gatehouse/contract/organizations'
 import { record } from '../audit/record.ts'
-import type { Authorized } from '../authz/authorize.ts'
+import { type Authorized, systemProof } from '../authz/authorize.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Severity, Work } from '../work/work.ts'
 import { insertTenantMembership } from './membership-queries.ts'
@@ -16,7 +16,8 @@ export const foundOrganization = async (
 ): Promise<Organization> => {
   const by = work.actor.type === 'user' ? work.actor.id : null
   const organization = await work.tx.one(insertOrganization(proof, founding, by, work.now))
-  await work.tx.one(insertTenantMembership(proof, newId('membership'), organization, founding.owner_user_id, by, work.now))
+  const founded = systemProof('founding', 'platform.admin', organization)
+  await work.tx.one(insertTenantMembership(founded, newId('membership'), founding.owner_user_id, by, work.now))
   for (const subscriber of onOrganizationFounded) await subscriber(work, organization, founding.owner_user_id)
   record(work, {
     action: 'organization.create',

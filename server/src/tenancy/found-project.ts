@@ -1,7 +1,7 @@
 import type { Organization } from '@gatehouse/contract/organizations'
 import type { Project } from '@gatehouse/contract/projects'
 import { record } from '../audit/record.ts'
-import type { Authorized } from '../authz/authorize.ts'
+import { type Authorized, systemProof } from '../authz/authorize.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Severity, Work } from '../work/work.ts'
@@ -19,7 +19,8 @@ export const foundProject = async (
   const by = work.actor.type === 'user' ? work.actor.id : null
   if (!(await work.tx.maybe(tenantMembership(organization.id, founding.owner_user_id)))) throw new Problem('not_tenant_member')
   const project = await work.tx.one(insertProject(organization, founding, by, work.now))
-  await work.tx.one(insertProjectMembership(organization, newId('membership'), project, founding.owner_user_id, by, work.now))
+  const founded = systemProof('founding', 'tenant.project.create', project)
+  await work.tx.one(insertProjectMembership(founded, newId('membership'), founding.owner_user_id, by, work.now))
   for (const subscriber of onProjectFounded) await subscriber(work, project, founding.owner_user_id)
   record(work, {
     action: 'project.create',

@@ -13,9 +13,8 @@ export const tenantMembership = (tenant_id: string, user_id: string) => sql(Ende
   select id from tenant_memberships where tenant_id = ${tenant_id} and user_id = ${user_id} and deleted_at is null`
 
 export const insertTenantMembership = (
-  _proof: Authorized<'platform.admin', object>,
+  organization: Authorized<'platform.admin', Organization>,
   id: string,
-  organization: Organization,
   user_id: string,
   created_by: string | null,
   now: string,
@@ -25,9 +24,8 @@ export const insertTenantMembership = (
   returning id`
 
 export const insertProjectMembership = (
-  _proof: Authorized<'tenant.project.create' | 'project.member.invite' | 'project.role.assign', object>,
+  project: Authorized<'tenant.project.create' | 'project.member.invite' | 'project.role.assign', Project>,
   id: string,
-  project: Project,
   user_id: string,
   created_by: string | null,
   now: string,
@@ -98,6 +96,7 @@ export const projectMember = (project_id: string, user_id: string) => sql(Member
            select d.name from project_role_bindings b
              join role_definition_versions v on v.id = b.role_version_id join role_definitions d on d.id = v.role_definition_id
             where b.project_id = m.project_id and b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null
+              and (b.expires_at is null or b.expires_at > transaction_timestamp()) and d.deleted_at is null
             order by d.name) as roles
     from project_memberships m join users u on u.id = m.user_id
    where m.project_id = ${project_id} and m.user_id = ${user_id} and m.deleted_at is null`

@@ -8,10 +8,10 @@ export const projectKind: Kind<Project> = {
 }
 
 /**
- * An archived project as its organization sees it. Nothing but reads is allowed in an archived project, so bringing it back is
+ * A project as its organization sees it. Nothing but reads is allowed in an archived project, so bringing it back is
  * judged as something done in the organization, not in the project.
  */
-export const archivedProjectKind: Kind<Project> = {
+export const projectInOrganizationKind: Kind<Project> = {
   ...projectKind,
   placeOf: ({ id, org_id }) => ({ id, tenant_id: org_id, project_id: null, relations: [] }),
 }

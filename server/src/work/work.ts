@@ -52,4 +52,13 @@ export interface Work {
   readonly trail: Trail
 }
 
+/** The work of the product itself; `id` names which of its doings. */
+export const systemWork = (tx: Tx, id: string, correlation_id: string): Work => ({
+  actor: { type: 'system', id },
+  correlation_id,
+  now: tx.now,
+  tx,
+  trail: newTrail(),
+})
+
 export const newTrail = (): Trail => ({ asked: [], events: [], platform_role: null })

@@ -42,7 +42,7 @@ afterAll(async () => {
 const checkpointsOf = async (database: Database) => {
   const key = checkpointKey(await ownSecret(database, ring, 'checkpoint_key'))
   const store = checkpointFile(join(folder, 'checkpoints.jsonl'))
-  const verify = async () => verifyRecord(database.reader, await auditKey(database, ring), store, key)
+  const verify = async () => verifyRecord(database, await auditKey(database, ring), store, key)
   return { log: checkpointLog(store, key), verify }
 }
 const standing = async (url: string) =>

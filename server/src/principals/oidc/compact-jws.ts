@@ -1,5 +1,5 @@
+import { requireUniqueMembers } from '../../kernel/strict-json.ts'
 import { asymmetricAlgorithms } from './issuer-settings.ts'
-import { hasUniqueMembers } from './unique-members.ts'
 
 export type JwsHeader = { readonly alg: string; readonly kid: string; readonly typ?: string }
 export type Claims = Readonly<Record<string, unknown>>
@@ -30,7 +30,10 @@ const objectOf = (bytes: Buffer): Claims | undefined => {
     const text = utf8.decode(bytes)
     const value: unknown = JSON.parse(text)
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject && hasUniqueMembers(text) ? (value as Claims) : undefined
+    if (!isObject) return undefined
+    // Two parsers that keep different ones of two members would read two different tokens.
+    requireUniqueMembers(text)
+    return value as Claims
   } catch {
     return undefined
   }
