@@ -4,6 +4,7 @@ import { parseConfig } from './config.ts'
 import { sealedCursors } from './http/cursor.ts'
 import { forgetOldAnswers } from './http/idempotency.ts'
 import { createServer } from './http/server.ts'
+import { CheckpointsRefused } from './installation/checkpoint.ts'
 import { requireNotBehind } from './installation/compare-heads.ts'
 import { ownSecret } from './installation/own-secrets.ts'
 import { writeCheckpoint } from './installation/write-checkpoint.ts'
@@ -49,15 +50,22 @@ const start = async () => {
     return { timer: setInterval(tick, seconds * 1000), tick }
   }
   const sweep = every(600, 'sweeping old answers', () => forgetOldAnswers(database))
-  const checkpoint = every(config.checkpoint_seconds, 'writing a checkpoint', async () =>
-    metrics.checkpointed(await writeCheckpoint(database, checkpoints)),
-  )
+  const checkpoint = every(config.checkpoint_seconds, 'writing a checkpoint', async () => {
+    try {
+      metrics.checkpointed(await writeCheckpoint(database, checkpoints))
+    } catch (error) {
+      // Not the database that the checkpoints saw any more: to go on would be to honour what has ended.
+      if (error instanceof CheckpointsRefused) void stop(1, error.message)
+      throw error
+    }
+  })
   const counts = every(60, 'recording refused tokens', rejections.flush)
 
   let stopping = false
-  const stop = async () => {
+  const stop = async (code: number, because: string) => {
     if (stopping) return
     stopping = true
+    log.info({ because }, 'stopping')
     for (const { timer } of [sweep, checkpoint, counts]) clearInterval(timer)
     // Requests under way are answered; what comes after gets no connection.
     await app.close()
@@ -66,15 +74,16 @@ const start = async () => {
     tokens.stop()
     await database.close()
     await stopTracing()
-    process.exit(0)
+    process.exit(code)
   }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => (stopping ? app.hurry() : stop()))
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => (stopping ? app.hurry() : stop(0, signal)))
   // Node would print the error with all that hangs on it.
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'ended by an error that nobody caught')
     process.exit(1)
   })
-  if (config.has_lifeline) process.stdin.on('end', stop).on('error', stop).resume()
+  const orphaned = () => stop(0, 'standard input ended')
+  if (config.has_lifeline) process.stdin.on('end', orphaned).on('error', orphaned).resume()
   await app.listen({ host, port })
 }
 

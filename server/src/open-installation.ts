@@ -27,6 +27,17 @@ const keysOf = async (config: Config): Promise<KeyRing> => {
   }
 }
 
+/** However many ask at once, it is done once: a verification reads everything, and must not take the connections of others. */
+const shared = <T>(act: () => Promise<T>): (() => Promise<T>) => {
+  let running: Promise<T> | undefined
+  return () => {
+    running ??= act().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+}
+
 export const openInstallation = async (config: Config, onError: (error: Error) => void): Promise<OpenInstallation> => {
   const ring = await keysOf(config)
   const database = openDatabase({ url: config.database_url.reveal(), onError })
@@ -42,7 +53,10 @@ export const openInstallation = async (config: Config, onError: (error: Error) =
       ring,
       append: appendWith({ region: config.region, key }),
       checkpoints: checkpointLog(store, signing),
-      verify: () => verifyRecord(database, key, store, signing),
+      verify: shared(async () => {
+        const inspecting = openDatabase({ url: config.database_url.reveal(), max_connections: 1, statement_timeout_ms: 60_000, onError })
+        return verifyRecord(inspecting, key, store, signing).finally(() => inspecting.close())
+      }),
     }
   } catch (error) {
     await database.close()

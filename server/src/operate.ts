@@ -13,7 +13,7 @@ import { envelopeColumns } from './wiring.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { reason: { type: 'string' } },
+  options: { reason: { type: 'string' }, anyway: { type: 'boolean' } },
 })
 const [command, file] = positionals
 
@@ -79,7 +79,7 @@ const commands: Record<string, (config: Config) => Promise<boolean>> = {
   'accept-restore': (config) => {
     const reason = values.reason ?? refuse('Say why: --accept --reason "why"')
     return within(config, async ({ database, checkpoints, append }) => {
-      const epoch = await acceptRestore(database, checkpoints, append, reason)
+      const epoch = await acceptRestore(database, checkpoints, append, reason, values.anyway)
       console.log(`Accepted. This is epoch ${epoch}: machine tokens and node states of before do not count.`)
       return true
     })

@@ -1,5 +1,5 @@
 // A million audit rows in 200 chains, written in bulk, then verified the way `npm run audit:verify` does it.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { createSecretKey, randomBytes, randomUUID } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import pg from 'pg'
 const rows = Number(process.argv[3] ?? 1_000_000)
 const chains = 200
 const perChain = Math.ceil(rows / chains)
-const key = randomBytes(32)
+const key = createSecretKey(randomBytes(32))
 
 const fill = async (client: pg.Client) => {
   const now = microseconds(new Date().toISOString())

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { verifyChains } from '../../server/src/audit/verify-chains.ts'
 import type { Reader } from '../../server/src/db/database.ts'
@@ -81,7 +82,7 @@ const gapsIn = (sql: Sql) =>
 
 /** The whole world: every chain, and everything the record tells against everything there is. */
 export const judgeWorld = async (
-  world: { sql: Sql; reader: Reader; key: Buffer; before: State; since: ReadonlyMap<string, number> },
+  world: { sql: Sql; reader: Reader; key: KeyObject; before: State; since: ReadonlyMap<string, number> },
   journal: ReadonlyMap<string, Wanted>,
 ): Promise<string[]> => {
   const { sql, reader, key, before, since } = world

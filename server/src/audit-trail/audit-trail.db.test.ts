@@ -97,6 +97,22 @@ test('AU-04 JSON Lines export holds the same rows, a line each, and goes on by i
       .map((line) => JSON.parse(line)),
   ).toEqual(listed)
   expect(exported.headers.get('x-next-cursor')).toBeNull()
+  const lines: unknown[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page = await logs(
+      'adam',
+      `orgs/${org.aurora}`,
+      `?format=jsonl&limit=1&action=organization.update${cursor && `&cursor=${cursor}`}`,
+    )
+    lines.push(
+      ...page.text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    )
+    cursor = page.headers.get('x-next-cursor')
+  }
+  expect(lines).toEqual(listed)
 })
 
 test('AU-01 reading the record is itself recorded, with what was asked', async () => {
@@ -124,9 +140,9 @@ test('every action is told in a sentence, refused or done, and hostile names sta
     reason_code: null,
     metadata: { user_id: '{role_name}', role_name: '<script>' },
   } as const
-  expect(sentenceOf(row)).toBe('alice (user) added {role_name} to the project as <script>: project_membership m.')
+  expect(sentenceOf(row)).toBe('alice (user u) added {role_name} to the project as <script>: project_membership m.')
   expect(sentenceOf({ ...row, result: 'denied', reason_code: 'permission_denied' })).toBe(
-    'alice (user) was refused project.member.add on project_membership m: permission_denied.',
+    'alice (user u) was refused project.member.add on project_membership m: permission_denied.',
   )
 })
 

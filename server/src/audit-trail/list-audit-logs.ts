@@ -31,7 +31,7 @@ const read = async (
   place: Within = within,
 ): Promise<Listed<AuditLog>> => {
   const { format, ...filter } = query
-  const wanted = format === 'jsonl' ? { ...slice, limit: linesAtMost } : slice
+  const wanted = format === 'jsonl' && query.limit === undefined ? { ...slice, limit: linesAtMost } : slice
   const rows = await work.tx.many(auditRows(within, filter, wanted.after, wanted.limit + 1))
   const { cursor: _cursor, limit: _limit, ...asked } = query as Record<string, unknown>
   record(work, {

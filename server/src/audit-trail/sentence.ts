@@ -45,7 +45,7 @@ const filled = (template: string, metadata: unknown): string =>
 /** One row as a sentence. Names are as their owners wrote them; whoever shows them must treat them as text. */
 export const sentenceOf = (row: Told): string => {
   const who =
-    row.actor_type === 'system' ? `The system (${row.actor_id})` : `${row.actor_name ?? row.actor_id ?? 'Somebody'} (${row.actor_type})`
+    row.actor_type === 'system' ? `The system (${row.actor_id})` : `${row.actor_name ?? 'Somebody'} (${row.actor_type} ${row.actor_id})`
   const what = told[row.action]
   const which = row.resource_id === null ? row.resource_type : `${row.resource_type} ${row.resource_id}`
   // Counted, not recorded one by one: there is nobody to name.

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { AuditEvent, Work } from '../work/work.ts'
@@ -36,7 +37,7 @@ export type Append = (work: Work) => Promise<void>
 /** What the process must know to write a record: where it is, and the key of the chains. */
 export interface AuditSeal {
   readonly region: string
-  readonly key: Buffer
+  readonly key: KeyObject
 }
 
 /**

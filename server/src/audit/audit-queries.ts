@@ -1,6 +1,6 @@
 import { Exactly, Nullable } from '@gatehouse/contract/shapes'
-import Type from 'typebox'
-import { sql } from '../db/statement.ts'
+import Type, { type Static } from 'typebox'
+import { sql, sqlPart } from '../db/statement.ts'
 import type { ChainedRow } from './chain.ts'
 
 const Bytes = Type.Unsafe<Buffer>(Type.Any())
@@ -38,35 +38,46 @@ export const insertChained = (chain_id: string, rows: readonly (ChainedRow & { h
    where chain_id = ${chain_id} and seq + (select count(*) from added) = ${rows.at(-1)?.seq}::bigint
   returning seq`
 
-const text = Type.String()
-const Written = Exactly({
-  chain_id: text,
-  seq: Type.Integer(),
+const text = Nullable(Type.String())
+/** Whatever somebody may have put there: the table's own checks can be dropped by its owner. */
+const FoundRow = Exactly({
+  chain_id: Type.String(),
+  seq: Type.Number(),
   id: text,
   occurred_at: text,
   correlation_id: text,
   actor_type: text,
-  actor_id: Nullable(text),
-  platform_role: Nullable(text),
-  tenant_id: Nullable(text),
-  project_id: Nullable(text),
+  actor_id: text,
+  platform_role: text,
+  tenant_id: text,
+  project_id: text,
   resource_type: text,
-  resource_id: Nullable(text),
-  resource_name: Nullable(text),
+  resource_id: text,
+  resource_name: text,
   action: text,
   result: text,
-  reason_code: Nullable(text),
+  reason_code: text,
   severity: text,
   metadata: text,
-  hash: Bytes,
+  hash: Nullable(Bytes),
 })
+export type FoundRow = Static<typeof FoundRow>
 
-/** Rows as the database has them now, to the microsecond and the last blank, in the order of their chains. */
-export const rowsAfter = (chain_id: string, seq: number, limit: number) => sql(Written)`
-  select chain_id, seq, id, to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as occurred_at, correlation_id,
-         actor_type, actor_id, platform_role, tenant_id, project_id, resource_type, resource_id, resource_name, action, result, reason_code,
-         severity, metadata::text as metadata, hash
-    from audit_logs
+/** To the microsecond, the era and the last blank: what is not in the text could be changed unseen. */
+const found = sqlPart(`
+  select chain_id, seq, id,
+         coalesce(to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), occurred_at::text)
+           || case when occurred_at < timestamptz '0001-01-01 00:00:00+00' then ' BC' else '' end as occurred_at,
+         correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id, resource_type, resource_id, resource_name, action, result,
+         reason_code, severity, metadata::text as metadata, hash
+    from audit_logs`)
+
+/** Rows as the database has them now, in the order of their chains. */
+export const firstRows = (limit: number) => sql(FoundRow)`
+  ${found} order by chain_id, seq limit ${limit}`
+
+export const rowsAfter = (chain_id: string, seq: number, limit: number) => sql(FoundRow)`
+  ${found}
    where (chain_id, seq) > (${chain_id}::uuid, ${seq}::bigint)
    order by chain_id, seq limit ${limit}`
 

@@ -11,7 +11,7 @@ import { verifyChains } from './verify-chains.ts'
 
 let live: LiveServer
 let rejections: AuthRejections
-let key: Buffer
+let key: Awaited<ReturnType<typeof auditKey>>
 let appended = 0
 beforeAll(async () => {
   live = await liveServer((parts) => {

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHmac, type KeyObject } from 'node:crypto'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 
 /** A row of a chain before its hash: exactly the fields that are hashed, in their order. */
@@ -37,7 +37,7 @@ const field = (text: string | null): string => (text === null ? '-' : `${Buffer.
 export const microseconds = (instant: string) => instant.replace('Z', '000Z')
 
 /** Every field with its length, so that no two rows have the same text. */
-export const textOf = (row: ChainedRow): string => {
+export const textOf = (row: { readonly [K in keyof ChainedRow]: ChainedRow[K] | null }): string => {
   let text = ''
   for (const part of [
     row.chain_id,
@@ -67,7 +67,7 @@ export const textOf = (row: ChainedRow): string => {
  * The hash of a row binds its text and, through the hash before it, everything that happened earlier in its chain. It is keyed
  * with a key that the database does not have: who can write any row still cannot write one that fits.
  */
-export const linkHash = (key: Buffer, previous: Buffer, text: string): Buffer =>
+export const linkHash = (key: KeyObject, previous: Buffer, text: string): Buffer =>
   createHmac('sha256', key).update(previous).update(text, 'utf8').digest()
 
 export const metadataText = (metadata: Readonly<Record<string, unknown>>): string => canonicalJson(metadata)

@@ -1,3 +1,4 @@
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded, testKeys } from '../../../test/live-server.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
@@ -10,7 +11,7 @@ const chain = seeded.org.aurora
 const rows = 12
 
 let live: LiveServer
-let key: Buffer
+let key: KeyObject
 beforeAll(async () => {
   live = await liveServer()
   key = await auditKey(live.database, parseKeyRing(testKeys))
@@ -54,6 +55,9 @@ describe('AU-02 verification names the tenant and the first bad row', () => {
   const fields: [string, string][] = [
     ['id', 'gen_random_uuid()'],
     ['occurred_at', "occurred_at + interval '1 microsecond'"],
+    ['occurred_at', "occurred_at - interval '4051 years'"],
+    ['occurred_at', "(to_char(occurred_at, 'YYYY-MM-DD HH24:MI:SS.US') || '+00 BC')::timestamptz"],
+    ['occurred_at', "'infinity'"],
     ['correlation_id', "'x'"],
     ['actor_type', "'system'"],
     ['actor_id', "'x'"],
@@ -74,6 +78,22 @@ describe('AU-02 verification names the tenant and the first bad row', () => {
         at(5, 'altered'),
       )
     })
+
+  for (const field of ['hash', 'metadata', 'action', 'occurred_at'])
+    test(`a row without its ${field}`, async () => {
+      await live.sql(`alter table audit_logs alter ${field} drop not null`)
+      expect(await tampered(`update audit_logs set ${field} = null where chain_id = $1 and seq = 6`, [chain])).toMatchObject(
+        at(6, 'altered'),
+      )
+    })
+
+  test('a row before the first, in the platform chain too', async () => {
+    await live.sql('alter table audit_logs drop constraint audit_logs_seq_check')
+    for (const where of [chain, platformChain]) {
+      const faults = await tampered(copyOf('chain_id, -3').replace('seq = 2', 'seq = 1'), [where])
+      expect(faults).toMatchObject([{ chain_id: where, first_bad_seq: 1, kind: 'missing' }])
+    }
+  })
 
   test('a deleted row', async () => {
     expect(await tampered('delete from audit_logs where chain_id = $1 and seq = 4', [chain])).toMatchObject(at(4, 'missing'))
@@ -121,8 +141,8 @@ describe('AU-02 verification names the tenant and the first bad row', () => {
     const texts = await live.database.reader.many(rowsAfter(chain, 0, 1000))
     let previous: Buffer = Buffer.alloc(32)
     const statements = texts.map(({ seq, ...row }) => {
-      const metadata = row.metadata.replaceAll('Name', 'Fame')
-      previous = linkHash(Buffer.from('a guess'), previous, textOf({ ...row, seq, metadata }))
+      const metadata = row.metadata!.replaceAll('Name', 'Fame')
+      previous = linkHash(createSecretKey(Buffer.from('a guess')), previous, textOf({ ...row, seq, metadata }))
       return `update audit_logs set metadata = replace(metadata::text, 'Name', 'Fame')::json, hash = decode('${previous.toString('hex')}', 'hex') where chain_id = $1 and seq = ${seq}`
     })
     const head = `update audit_heads set hash = decode('${previous.toString('hex')}', 'hex') where chain_id = $1`

@@ -1,6 +1,7 @@
+import type { KeyObject } from 'node:crypto'
 import type { Reader } from '../db/database.ts'
-import { allHeads, rowsAfter } from './audit-queries.ts'
-import { type ChainedRow, genesis, linkHash, platformChain, textOf } from './chain.ts'
+import { allHeads, type FoundRow, firstRows, rowsAfter } from './audit-queries.ts'
+import { genesis, linkHash, platformChain, textOf } from './chain.ts'
 
 /** What somebody outside the database remembers: which hash each chain had at which place. */
 export type Memory = ReadonlyMap<string, ReadonlyMap<number, string>>
@@ -11,7 +12,7 @@ export interface Fault {
   /** Null: the platform's chain. */
   readonly tenant_id: string | null
   readonly first_bad_seq: number
-  readonly kind: 'altered' | 'missing' | 'unexpected' | 'cut' | 'rewritten'
+  readonly kind: 'altered' | 'missing' | 'unexpected' | 'cut' | 'rewritten' | 'checkpoints_missing'
   readonly sentence: string
 }
 
@@ -41,11 +42,12 @@ const faultIn = ({ chain_id }: Walk, kind: Fault['kind'], first_bad_seq: number,
   return { chain_id, tenant_id: isPlatform ? null : chain_id, first_bad_seq, kind, sentence: `In the chain of ${whose}, ${what}.` }
 }
 
-const follow = (walk: Walk, key: Buffer, row: ChainedRow & { hash: Buffer }): Fault | null => {
+const follow = (walk: Walk, key: KeyObject, row: FoundRow): Fault | null => {
   const { seq, hash } = row
   const { agreed } = walk
   if (seq !== walk.seq + 1) return faultIn(walk, 'missing', walk.seq + 1, `row ${walk.seq + 1} is missing`)
-  if (!linkHash(key, walk.hash, textOf(row)).equals(hash)) return faultIn(walk, 'altered', seq, `row ${seq} is not what was written`)
+  if (hash === null || !linkHash(key, walk.hash, textOf(row)).equals(hash))
+    return faultIn(walk, 'altered', seq, `row ${seq} is not what was written`)
   const remembered = walk.remembered.get(seq)
   // The row fits its chain, but it is another row than the one that stood here once.
   if (remembered !== undefined && remembered !== hash.toString('hex'))
@@ -74,7 +76,7 @@ const compareMemory = (walk: Walk): Fault | null => {
  * Reads every row once and follows each chain from its beginning; a chain is believed up to its first fault. Outside memory is
  * what finds a tail that was cut, or a table put back to an earlier state: the database alone cannot know.
  */
-export const verifyChains = async (reader: Reader, key: Buffer, memory: Memory = new Map()): Promise<Verified> => {
+export const verifyChains = async (reader: Reader, key: KeyObject, memory: Memory = new Map()): Promise<Verified> => {
   const walks = new Map<string, Walk>()
   const walkOf = (chain_id: string): Walk => {
     const known = walks.get(chain_id)
@@ -86,7 +88,8 @@ export const verifyChains = async (reader: Reader, key: Buffer, memory: Memory =
 
   let rows = 0
   const readAfter = (row: { chain_id: string; seq: number }) => reader.many(rowsAfter(row.chain_id, row.seq, batch))
-  let coming = readAfter({ chain_id: platformChain, seq: 0 })
+  // From the very beginning: a row before the first would otherwise not be seen.
+  let coming = reader.many(firstRows(batch))
   for (;;) {
     const read = await coming
     // The next rows are on their way while these are followed.

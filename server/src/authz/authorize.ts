@@ -23,6 +23,11 @@ interface Judged {
   readonly decision: Decision
 }
 
+/** Whether override is what allowed it, and not what the person may do anyway. */
+const isOverrideAlone = (action: Action, facts: Facts): boolean =>
+  isOverridden(action, facts) && decide(action, { ...facts, platform: nothing }).decision === 'deny'
+const nothing = { allowed: new Set<string>(), by_disabled: new Set<string>() }
+
 const judge = (alternatives: readonly Action[], facts: Facts): Judged => {
   const judged = alternatives.map((action) => ({ action, decision: decide(action, facts) }))
   // A refusal reports the first alternative's reason.
@@ -69,12 +74,14 @@ export const authorize = async <A extends Action, R extends object>(
   if (!row) throw new Problem(kind.missing)
   // A fresh object: one proof must not speak for another use of the same row.
   const authorized = { ...row } as Authorized<A, R>
-  authorities.set(authorized, { action: judged.action, is_override: isOverridden(judged.action, facts), facts })
+  authorities.set(authorized, { action: judged.action, is_override: isOverrideAlone(judged.action, facts), facts })
   return authorized
 }
 
 /** Asks the questions of an earlier work once more, before its answer is given out again. */
 export const authorizeAgain = async (work: Work, asked: readonly Asked[]): Promise<void> => {
+  // Whatever there is to say again, it is not said to somebody who has been disabled since.
+  if ((await readFacts(work, nowhere)).is_actor_disabled) throw new Problem('insufficient_permissions', { reason_code: 'actor_disabled' })
   for (const { actions: alternatives, resource_type, resource_id, tenant_id, project_id, missing } of asked) {
     const relations = resource_id === work.actor.id ? (['self'] as const) : []
     const kind = { type: resource_type, missing, placeOf: () => ({ id: resource_id, tenant_id, project_id, relations }) }

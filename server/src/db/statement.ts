@@ -62,6 +62,9 @@ export const columns = (shape: TObject, of?: string): Fragment =>
       .join(', '),
   )
 
+/** A part that several statements share; it is code, and never holds a value. */
+export const sqlPart = (text: string): Fragment => new Fragment(text.trim())
+
 /** A name that the code knows, as a part of a statement's text. */
 export const identifier = (name: string): Fragment => {
   if (!/^[a-z][a-z0-9_]*$/.test(name)) throw new Error('not an identifier of ours')

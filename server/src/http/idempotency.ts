@@ -44,7 +44,7 @@ export const answeredBefore = async (
   const kept = await work.tx.one(keptAnswer(work.actor, key))
   if (kept.request_hash !== hash) throw new Problem('idempotency_key_reused')
   if (operation.is_secret_reply) throw new Problem('credential_already_issued', { credential_session_id: kept.credential_session_id })
-  if (kept.reply !== null) await authorizeAgain(work, kept.decided as Asked[])
+  await authorizeAgain(work, kept.reply === null ? [] : (kept.decided as Asked[]))
   return { reply: kept.reply ?? undefined }
 }
 

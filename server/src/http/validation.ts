@@ -17,7 +17,7 @@ const strict = {
   coerceTypes: false,
 } as const
 const bodies = new Ajv({ ...strict })
-const queries = new Ajv({ ...strict, useDefaults: true })
+const queries = new Ajv({ ...strict })
 
 export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) =>
   (httpPart === 'querystring' ? queries : bodies).compile(schema)

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { CheckpointsRefused } from './checkpoint.ts'
 
 /** Where checkpoints are kept, a line each. A store only ever grows. */
 export interface CheckpointStore {
@@ -24,6 +25,7 @@ export const checkpointFile = (path: string): CheckpointStore => {
     linesFrom: (place) =>
       opened(async (file) => {
         const { size } = await file.stat()
+        if (size < place) throw new CheckpointsRefused('The checkpoint file has become shorter than it was.')
         const bytes = Buffer.alloc(Math.max(0, size - place))
         await file.read(bytes, 0, bytes.length, place)
         // What follows the last line end was being written when the machine stopped; nobody has relied on it.

@@ -12,18 +12,22 @@ export interface CheckpointLog {
   /** Where each chain ended at its latest checkpoint. */
   heads(): ReadonlyMap<string, Head>
   count(): number
+  /** The highest epoch that was ever signed. */
+  epoch(): number
 }
 
 export const checkpointLog = (store: CheckpointStore, key: KeyObject): CheckpointLog => {
   let place = 0
   let count = 0
   let line: string | undefined
+  let epoch = 0
   const heads = new Map<string, Head>()
 
   const refresh = async () => {
     const { lines, next } = await store.linesFrom(place)
     const fresh = readCheckpoints(lines, key, { count, line })
     for (const checkpoint of fresh) {
+      epoch = Math.max(epoch, checkpoint.epoch)
       if (checkpoint.kind === 'restore_accepted') heads.clear()
       for (const [chain_id, head] of Object.entries(checkpoint.heads)) heads.set(chain_id, head)
     }
@@ -43,5 +47,6 @@ export const checkpointLog = (store: CheckpointStore, key: KeyObject): Checkpoin
     },
     heads: () => heads,
     count: () => count,
+    epoch: () => epoch,
   }
 }

@@ -1,13 +1,31 @@
 import { hashesAt } from '../audit/audit-queries.ts'
 import { platformChain } from '../audit/chain.ts'
-import type { Database } from '../db/database.ts'
+import type { Database, Reader } from '../db/database.ts'
 import { CheckpointsRefused } from './checkpoint.ts'
 import type { CheckpointLog } from './checkpoint-log.ts'
 import { readInstallation } from './installation-queries.ts'
 
+/** What the checkpoints remember of the chains' ends and this database does not have; null if it is at least as far as they. */
+export const lostSince = async (reader: Reader, log: CheckpointLog): Promise<string | null> => {
+  const remembered = [...log.heads()]
+  const found = await reader.many(
+    hashesAt(
+      remembered.map(([chain_id]) => chain_id),
+      remembered.map(([, { seq }]) => seq),
+    ),
+  )
+  const known = new Map(found.map(({ chain_id, hash }) => [chain_id, hash.toString('hex')]))
+  const lost = remembered.filter(([chain_id, { hash }]) => known.get(chain_id) !== hash)
+  if (lost.length === 0) return null
+  const [chain_id, { seq }] = lost[0]!
+  const whose = chain_id === platformChain ? 'the platform' : `tenant ${chain_id}`
+  const more = lost.length > 1 ? ` (and ${lost.length - 1} more)` : ''
+  return `row ${seq} in the audit chain of ${whose}${more} is not the one that a signed checkpoint remembers`
+}
+
 /**
  * Why this database cannot be the one that the checkpoints saw, if it cannot: it was put back to an earlier state, and would
- * revive what has ended since. Null if it is at least as far as they remember.
+ * revive what has ended since.
  */
 export const behindCheckpoints = async (database: Database, log: CheckpointLog): Promise<string | null> => {
   await log.refresh()
@@ -16,20 +34,7 @@ export const behindCheckpoints = async (database: Database, log: CheckpointLog):
   if (is_restored) return 'it was restored from a backup'
   if (checkpoint_number > log.count())
     return `the database knows of ${checkpoint_number} checkpoints, but only ${log.count()} are in the checkpoint file`
-  const remembered = [...log.heads()]
-  const found = await database.reader.many(
-    hashesAt(
-      remembered.map(([chain_id]) => chain_id),
-      remembered.map(([, { seq }]) => seq),
-    ),
-  )
-  const known = new Map(found.map(({ chain_id, hash }) => [chain_id, hash.toString('hex')]))
-  const behind = remembered.filter(([chain_id, { hash }]) => known.get(chain_id) !== hash)
-  if (behind.length === 0) return null
-  const [chain_id, { seq }] = behind[0]!
-  const whose = chain_id === platformChain ? 'the platform' : `tenant ${chain_id}`
-  const more = behind.length > 1 ? ` (and ${behind.length - 1} more)` : ''
-  return `row ${seq} in the audit chain of ${whose}${more} is not the one that a signed checkpoint remembers`
+  return lostSince(database.reader, log)
 }
 
 /** A server on such a database would honour what has long been taken away. */

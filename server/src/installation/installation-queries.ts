@@ -19,8 +19,9 @@ export const lockInstallation = () => sql(Installation)`
 export const noteCheckpoint = (number: number) => sql(Installation)`
   update installation set checkpoint_number = ${number} returning ${columns(Installation)}`
 
-export const bumpEpoch = () => sql(Installation)`
-  update installation set epoch = epoch + 1, is_restored = false returning ${columns(Installation)}`
+/** Past every epoch that was ever signed: a backup restored twice must not begin the same epoch twice. */
+export const bumpEpoch = (signed: number) => sql(Installation)`
+  update installation set epoch = greatest(epoch, ${signed}::integer) + 1, is_restored = false returning ${columns(Installation)}`
 
 export const sealedSecret = (name: string) => sql(Sealed)`
   select name, envelope from installation_secrets where name = ${name}`

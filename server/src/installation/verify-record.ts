@@ -1,8 +1,19 @@
 import type { KeyObject } from 'node:crypto'
-import { type Verified, verifyChains } from '../audit/verify-chains.ts'
+import { platformChain } from '../audit/chain.ts'
+import { type Fault, type Verified, verifyChains } from '../audit/verify-chains.ts'
 import type { Database } from '../db/database.ts'
 import { memoryOf, readCheckpoints } from './checkpoint.ts'
 import type { CheckpointStore } from './checkpoint-file.ts'
+import { readInstallation } from './installation-queries.ts'
+
+/** Without them a cut tail goes unnoticed, so their absence is a fault of the whole record. */
+const thinned = (known: number, found: number): Fault => ({
+  chain_id: platformChain,
+  tenant_id: null,
+  first_bad_seq: 1,
+  kind: 'checkpoints_missing',
+  sentence: `The database knows of ${known} checkpoints, but only ${found} are in the checkpoint file.`,
+})
 
 /**
  * Verifies the record against everything the checkpoints have ever remembered of it. They are read first, and the rows in one snapshot
@@ -10,11 +21,15 @@ import type { CheckpointStore } from './checkpoint-file.ts'
  */
 export const verifyRecord = async (
   database: Database,
-  auditKey: Buffer,
+  auditKey: KeyObject,
   store: CheckpointStore,
   checkpointKey: KeyObject,
 ): Promise<Verified & { checkpoints: number }> => {
   const checkpoints = readCheckpoints((await store.linesFrom(0)).lines, checkpointKey)
-  const verified = await database.transaction('read', (tx) => verifyChains(tx, auditKey, memoryOf(checkpoints)))
-  return { ...verified, checkpoints: checkpoints.length }
+  return database.transaction('read', async (tx) => {
+    const { checkpoint_number } = await tx.one(readInstallation())
+    const verified = await verifyChains(tx, auditKey, memoryOf(checkpoints))
+    const missing = checkpoints.length < checkpoint_number ? [thinned(checkpoint_number, checkpoints.length)] : []
+    return { ...verified, faults: [...missing, ...verified.faults], checkpoints: checkpoints.length }
+  })
 }

@@ -12,8 +12,10 @@ import { insertUser, userBySubject } from './user-queries.ts'
 export const welcome = async (work: Work, claims: HumanClaims, subscribers: TenancySubscribers): Promise<string> => {
   const id = newId('user')
   const proof = systemProof('first_sign_in', 'platform.admin', {})
-  const username = (claims.username ?? `user-${id.slice(-12)}`).slice(0, 255)
-  const { issuer, subject, email, email_verified } = claims
+  const username = claims.username ?? `user-${id.slice(-12)}`
+  const { issuer, subject, email_verified } = claims
+  // Some providers put placeholders there; nobody can be reached by them.
+  const email = claims.email !== null && claims.email.length >= 3 ? claims.email : null
   const user = await work.tx.maybe(insertUser(proof, { id, username, email, email_verified, issuer, subject, is_seeded: false }, work.now))
   // A concurrent first request won; it has made everything.
   if (!user) return (await work.tx.one(userBySubject(issuer, subject))).id
@@ -24,7 +26,7 @@ export const welcome = async (work: Work, claims: HumanClaims, subscribers: Tena
   const organization = await foundOrganization(
     work,
     proof,
-    { id: newId('org'), type: 'personal', name: `${username.slice(0, 80)} (personal)`, slug, ...ownership },
+    { id: newId('org'), type: 'personal', name: `${[...username].slice(0, 80).join('')} (personal)`, slug, ...ownership },
     subscribers,
   )
   const place = systemProof('first_sign_in', 'tenant.project.create', organization)

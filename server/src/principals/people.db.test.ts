@@ -108,3 +108,51 @@ test('HO-06 no key at hand for the issuer is a 503, never a skipped check', asyn
     await cut.stop()
   }
 })
+
+test('HO-06 whatever a provider calls a person, he can sign in', async () => {
+  const { signText } = await import('./oidc/testing/local-issuer.ts')
+  const now = Math.floor(Date.now() / 1000)
+  const odd = [
+    { email: 'a' },
+    { preferred_username: 'next\u0085line' },
+    { preferred_username: `${'x'.repeat(79)}\u{1f600}\u{1f600}` },
+    { preferred_username: '\u{1f600}'.repeat(127), email: '' },
+    { preferred_username: 42, email: ['a@b.c'] },
+  ]
+  for (const [n, claims] of odd.entries()) {
+    const token = await signText(live.issuer.key, JSON.stringify(live.issuer.claims(now, { sub: `odd-${n}`, ...claims })))
+    expect(
+      (await live.call(null, 'GET', '/api/v1/me', { headers: { authorization: `Bearer ${token}` } })).status,
+      JSON.stringify(claims),
+    ).toBe(200)
+  }
+})
+
+test('a disabled person gets no old answer replayed, not even an empty one', async () => {
+  const remove = () =>
+    live.call('basil', 'DELETE', `/api/v1/projects/${seeded.project.borealis}/members/${user('bodo')}`, {
+      headers: { 'idempotency-key': 'k-disabled' },
+    })
+  expect((await remove()).status).toBe(204)
+  await live.call('ada', 'POST', `/api/v1/admin/users/${user('basil')}/disable`, { body: { reason: 'gone' } })
+  expect(await remove()).toMatchObject({ status: 403, body: { details: { reason_code: 'actor_disabled' } } })
+})
+
+test('a disabled owner does not count: the last who can act stays', async () => {
+  const made = await live.call('bella', 'POST', `/api/v1/orgs/${org.borealis}/projects`, { body: { name: 'Two', slug: 'two-owners' } })
+  const members = `/api/v1/projects/${made.body.id}/members`
+  await live.call('bella', 'POST', members, { body: { user_id: user('bryn'), role_name: 'project_owner' } })
+  await live.call('ada', 'POST', `/api/v1/admin/users/${user('bryn')}/disable`, { body: { reason: 'gone' } })
+  expect(await live.call('bella', 'DELETE', `${members}/${user('bella')}`)).toMatchObject({ status: 409, body: { code: 'last_owner' } })
+  expect((await live.call('bella', 'DELETE', `${members}/${user('bryn')}`)).status).toBe(204)
+})
+
+test('a superadmin who belongs to an organization has there what anybody has', async () => {
+  const made = await live.call('grace', 'POST', '/api/v1/orgs', { body: { name: 'Own', slug: 'ada-owns', owner_user_id: user('ada') } })
+  const opened = await live.call('ada', 'POST', `/api/v1/orgs/${made.body.id}/projects`, {
+    body: { name: 'P', slug: 'p' },
+    headers: { 'x-request-id': 'own-right' },
+  })
+  expect(opened.status).toBe(201)
+  expect(await live.auditOf('own-right')).toMatchObject([{ severity: 'info' }])
+})

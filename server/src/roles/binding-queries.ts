@@ -5,6 +5,7 @@ import { sql } from '../db/statement.ts'
 
 const Bound = Exactly({ id: Type.String() })
 const Holder = Exactly({ principal_id: Type.String() })
+const OwnerRow = Exactly({ principal_id: Type.String(), is_disabled: Type.Boolean() })
 
 /** A place and the right to bind somebody in it: the proof is the place, so it cannot be used for another. */
 type GrantingTenant = Authorized<'platform.admin', { readonly id: string }>
@@ -60,12 +61,12 @@ export const endProjectBindings = (project: EndingProject, user_id: string, by: 
   returning id`
 
 /** Who holds this role of a tenant. Ending a membership ends its bindings, and an owner's binding has no end of its own. */
-export const tenantHolders = (tenant_id: string, role_version_id: string) => sql(Holder)`
-  select b.principal_id from tenant_role_bindings b
+export const tenantHolders = (tenant_id: string, role_version_id: string) => sql(OwnerRow)`
+  select b.principal_id, u.disabled_at is not null as is_disabled from tenant_role_bindings b join users u on u.id = b.principal_id
    where b.tenant_id = ${tenant_id} and b.role_version_id = ${role_version_id} and b.principal_type = 'user' and b.deleted_at is null`
 
-export const projectHolders = (project_id: string, role_version_id: string) => sql(Holder)`
-  select b.principal_id from project_role_bindings b
+export const projectHolders = (project_id: string, role_version_id: string) => sql(OwnerRow)`
+  select b.principal_id, u.disabled_at is not null as is_disabled from project_role_bindings b join users u on u.id = b.principal_id
    where b.project_id = ${project_id} and b.role_version_id = ${role_version_id} and b.principal_type = 'user' and b.deleted_at is null`
 
 /** Who holds a platform role and is not disabled; whoever asks holds the platform's lock. */

@@ -12,7 +12,7 @@ export type HumanClaims = {
 
 /** Postgres cannot keep NUL, and a lone surrogate would be kept as another person's character. */
 const isPlainText = (value: unknown): value is string =>
-  typeof value === 'string' && value !== '' && value.length <= 255 && value.isWellFormed() && !/[\u0000-\u001f\u007f]/.test(value)
+  typeof value === 'string' && value !== '' && value.length <= 255 && value.isWellFormed() && !/\p{Cc}/u.test(value)
 
 const isInstant = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
 
