@@ -45,6 +45,17 @@ const places: readonly Place[] = [
   ['a cookie', {}, (text) => ({ headers: { cookie: `session=${text}` } })],
   ['an API key in a header', {}, (text) => ({ headers: { 'x-api-key': text, 'x-auth-token': text } })],
   ['the address one came from', {}, (text) => ({ headers: { referer: `https://example.com/?token=${text}`, 'user-agent': text } })],
+  [
+    'what travels with a trace',
+    {},
+    (text) => ({
+      headers: {
+        traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+        tracestate: `v=${text}`,
+        baggage: `k=${text}`,
+      },
+    }),
+  ],
   ['a project header', {}, (text) => ({ headers: { 'x-project-id': text } })],
   ['an id of the request that is none', {}, (text) => ({ headers: { 'x-request-id': `${text} ${text}` } })],
   ['a content type', {}, (text, body) => (body ? { headers: { 'content-type': `application/json; charset=${text}` } } : null)],
@@ -83,6 +94,7 @@ const places: readonly Place[] = [
       'its own answer': 'it is echoed',
       'other answers': 'the record shows it',
       'the log': 'it is the correlation id',
+      'the traces': 'it is the correlation id',
       'table audit_logs': 'it is the correlation id',
       'the files of the database': 'what tables keep, files keep',
     },

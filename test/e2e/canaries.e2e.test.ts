@@ -7,6 +7,7 @@ import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
 import { openDatabase } from '../../server/src/db/database.ts'
 import { ownSecret } from '../../server/src/installation/own-secrets.ts'
 import { signText } from '../../server/src/principals/oidc/testing/local-issuer.ts'
+import { collector } from '../canaries/collector.ts'
 import { filesIn, tablesOf } from '../canaries/corpora.ts'
 import { type Found, finder, leaksAmong, type Marker, markerText, search } from '../canaries/marker.ts'
 import { type Probe, probesFor } from '../canaries/places.ts'
@@ -115,11 +116,16 @@ const searchAnswers = ({ markers, answers }: Awaited<ReturnType<typeof sweep>>):
   )
 }
 
-test('HO-08 AU-06 no secret is found in a table, a file, the log, the metrics or an answer that it is not for', async () => {
+test('HO-08 AU-06 no secret is found in a table, a file, the log, the metrics, the traces or an answer that it is not for', async () => {
   const key = randomBytes(32).toString('base64url')
   const keys = `canary:${key},${testKeys}`
   const checkpoints = join(folder, 'checkpoints.jsonl')
+  const traces = await collector()
   const server = await realServer({
+    OTEL_EXPORTER_OTLP_ENDPOINT: traces.endpoint,
+    // Packed, as many set it; and nothing is dropped, however fast we ask.
+    OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+    OTEL_BSP_MAX_QUEUE_SIZE: '100000',
     GATEHOUSE_PROFILE: 'development',
     GATEHOUSE_LOG_LEVEL: 'trace',
     DATABASE_URL: postgres.appUrl,
@@ -160,10 +166,12 @@ test('HO-08 AU-06 no secret is found in a table, a file, the log, the metrics or
   const swept = await sweep(server.url, [...secrets, ...asBytes])
   const metrics = Buffer.from(await (await fetch(`${server.url}/metrics`)).text())
   await server.stop()
+  await traces.stop()
   const places = new Map([
     ...(await tablesOf(world.sql)),
     ['the log', server.spoken()],
     ['the metrics', metrics],
+    ['the traces', traces.received()],
     ['the checkpoints', readFileSync(checkpoints)],
     ['the files of the database', filesIn(folder)],
   ])
@@ -177,10 +185,13 @@ test('HO-08 AU-06 no secret is found in a table, a file, the log, the metrics or
     'table audit_logs',
     'table idempotency_keys',
     'the log',
+    'the traces',
     'the files of the database',
     'its own answer',
   ])
     expect(seen).toContain(where)
+  const spans = new Set(traces.spanNames())
+  expect(rightfulCalls.filter(({ operation }) => !spans.has(operation.id))).toEqual([])
   expect(swept.markers.length).toBeGreaterThan(400)
   expect(swept.answers.filter(({ status }) => status >= 200 && status < 300).length).toBeGreaterThan(100)
   expect(swept.answers.filter(({ status }) => status >= 500)).toEqual([])
