@@ -5,6 +5,7 @@ import { type Case, countStatements, fewPoints, runKills } from '../faults/kills
 import { isKeyed, operationOf, recipes, withoutRecipe } from '../faults/recipes.ts'
 import type { ServerProcess } from '../faults/server-process.ts'
 import { barrier, nameOf, type Point } from '../faults/statement-faults.ts'
+import { apartHash, tablesNotJudged, withoutStep } from '../faults/unjudged.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 
@@ -29,12 +30,27 @@ describe('killed at once, and started again', () => {
     expect(withoutRecipe()).toEqual([])
   })
 
+  test('every recorded change can be done again on paper', () => {
+    expect(withoutStep()).toEqual([])
+  })
+
+  test('every table is judged, or it is said why not', async () => {
+    await world.prepare('organization.resume', world.stageOn(calm.url))
+    expect(await tablesNotJudged(world)).toEqual([])
+    await world.sql('create table later_things (id uuid primary key)')
+    expect(await tablesNotJudged(world)).toEqual(['nobody judges later_things'])
+    await world.sql('drop table later_things')
+  })
+
   test('AU-01 a change and its record are both there or neither, wherever the process was killed', async () => {
+    const apart = await apartHash(world.sql)
     const cases: Case[] = []
     for (const operation of Object.keys(recipes))
       cases.push(...fewPoints(await countStatements(world, calm, operation)).map((point) => ({ operation, point })))
     const tally = await runKills(world, cases, { calm, together: 5 })
     expect(tally.faults).toEqual([])
+    // What the judges leave out because nothing writes it was in fact not written.
+    expect(await apartHash(world.sql)).toBe(apart)
     expect(tally.interrupted).toBe(cases.length)
     // Both outcomes were met, or the points were not where they should be.
     expect(tally.present).toBeGreaterThanOrEqual(Object.keys(recipes).length)

@@ -1,8 +1,13 @@
 import type { Sql } from './replay.ts'
 
-/** One hash over every row of every table: equal means that nothing at all was kept. */
-export const stateHash = async (sql: Sql): Promise<string> => {
-  const tables = await sql<{ name: string }>(`select tablename as name from pg_tables where schemaname = 'public' order by 1`)
-  const each = tables.map(({ name }) => `(select coalesce(md5(string_agg(t::text, E'\\n' order by t::text)), '-') from ${name} t)`)
+export const tablesIn = async (sql: Sql): Promise<string[]> =>
+  (await sql<{ name: string }>(`select tablename as name from pg_tables where schemaname = 'public' order by 1`)).map(({ name }) => name)
+
+/** One hash over every row of these tables. */
+export const hashOf = async (sql: Sql, tables: readonly string[]): Promise<string> => {
+  const each = tables.map((name) => `(select coalesce(md5(string_agg(t::text, E'\\n' order by t::text)), '-') from ${name} t)`)
   return (await sql<{ hash: string }>(`select md5(concat_ws(' ', ${each.join(', ')})) as hash`))[0]!.hash
 }
+
+/** Over every table: equal means that nothing at all was kept. */
+export const stateHash = async (sql: Sql): Promise<string> => hashOf(sql, await tablesIn(sql))

@@ -1,0 +1,50 @@
+import { operations } from '../../contract/src/operations.ts'
+import { judgeIntent, judgeWorld } from './judge.ts'
+import { recipes } from './recipes.ts'
+import { type Sql, steps } from './replay.ts'
+import { hashOf, tablesIn } from './state-hash.ts'
+import type { FaultWorld } from './world.ts'
+
+/** An operation that changes something and whose record nobody can do again: its effect would be compared with nothing. */
+export const withoutStep = (): string[] => {
+  const changes = operations.filter(({ effect }) => effect === 'change').map(({ id }) => id)
+  return [...new Set([...changes, ...Object.keys(recipes)])].flatMap((id) =>
+    (recipes[id]?.actions ?? [id]).filter((action) => !Object.hasOwn(steps, action)).map((action) => `${id} records ${action}`),
+  )
+}
+
+/** Tables whose rows no judge compares, each because no operation writes it. `apartHash` holds that against the campaign. */
+const apart: Readonly<Record<string, string>> = {
+  installation: 'written when it is set up, and by checkpoints and restores, which these servers do not make',
+  installation_secrets: 'each is made once, when a server first needs it',
+  platform_role_bindings: 'seeded; no operation binds on the platform',
+  policy_definitions: 'written by migrations',
+  policy_values: 'seeded; no operation sets one',
+  role_definitions: 'the built-in ones, written by migrations; read only for their names',
+  role_definition_versions: 'as their definitions',
+  role_permissions: 'as their definitions',
+  schema_migrations: 'written by migrations',
+}
+
+/** The same before and after, or a reason above no longer holds and the table wants a judge. */
+export const apartHash = (sql: Sql): Promise<string> => hashOf(sql, Object.keys(apart))
+
+/** Lets the judges judge what was asked for so far, and says which tables they did not look at. */
+export const tablesNotJudged = async (world: FaultWorld): Promise<string[]> => {
+  const asked: string[] = []
+  const sql: Sql = (text, values) => {
+    asked.push(text)
+    return world.sql(text, values)
+  }
+  const journal = world.journal.read()
+  await judgeWorld({ ...world, sql }, journal)
+  for (const wanted of new Map([...journal.values()].map((each) => [each.intent.operation, each])).values()) await judgeIntent(sql, wanted)
+  const isRead = (table: string) => asked.some((text) => new RegExp(`\\b(from|join)\\s+${table}\\b`).test(text))
+  const tables = await tablesIn(world.sql)
+  return [
+    ...tables.filter((table) => !isRead(table) && !Object.hasOwn(apart, table)).map((table) => `nobody judges ${table}`),
+    ...Object.keys(apart)
+      .filter((table) => !tables.includes(table))
+      .map((table) => `there is no ${table}`),
+  ]
+}
