@@ -1,4 +1,15 @@
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { keep } from './kept.ts'
 import { newPasswords, writePasswords } from './passwords.ts'
@@ -38,6 +49,15 @@ const setAside = (dataDir: string, log: (line: string) => void) => {
   log(`the data folder was not a complete database; it was set aside as ${aside}`)
 }
 
+const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+
+/** What it said last, or rather what it said was wrong: it goes on to tell of its tidying up. From here on only: the log is older than this run. */
+const lastWords = (logFile: string, from: number): string | undefined => {
+  const lines = readFileSync(logFile).subarray(from).toString('utf8').split('\n')
+  const why = lines.findLast((line) => /^initdb: error:|FATAL:|PANIC:/.test(line)) ?? lines.findLast((line) => line.trim() !== '')
+  return why?.trim().slice(0, 400)
+}
+
 /** Makes the data folder if there is none that is whole. */
 export const initialise = async ({ dataDir, binDir, major, as, isDurable, logFile, log }: Request): Promise<void> => {
   sweep(dataDir)
@@ -51,6 +71,7 @@ export const initialise = async ({ dataDir, binDir, major, as, isDurable, logFil
   mkdirSync(join(work, 'data'), { mode: 0o700 })
   if (as.uid !== undefined) for (const path of [work, pwFile, join(work, 'data')]) chownSync(path, as.uid, as.gid)
 
+  const logBegins = sizeOf(logFile)
   const initdb = await keep(as, logFile, join(binDir, 'initdb'), [
     ...['-D', join(work, 'data'), '-U', 'postgres', `--pwfile=${pwFile}`, '--auth=scram-sha-256', '--encoding=UTF8', '--data-checksums'],
     ...localeArgs(major),
@@ -59,11 +80,10 @@ export const initialise = async ({ dataDir, binDir, major, as, isDurable, logFil
   const code = await initdb.gone
   await initdb.end()
   if (code !== 0) {
-    const why = readFileSync(logFile, 'utf8')
-      .split('\n')
-      .findLast((line) => line.startsWith('initdb: error:') || /FATAL:|PANIC:/.test(line))
     rmSync(work, { recursive: true, force: true, maxRetries: 5 })
-    throw new StartRefused(`The database could not be initialised: ${why ?? `initdb ended with ${code}`}. Its log is ${logFile}`)
+    throw new StartRefused(
+      `The database could not be initialised: ${lastWords(logFile, logBegins) ?? `initdb ended with ${code}`}. Its log is ${logFile}`,
+    )
   }
   // Passwords first: a folder with its final name always has them.
   writePasswords(dataDir, passwords)
