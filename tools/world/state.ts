@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Lock, lockHolder, takeLock } from '@gatehouse/server/db/embedded/lock'
 import { dataDirOf, type Place, placeFor, systemStateDir } from '@gatehouse/server/db/embedded/place'
@@ -34,23 +34,32 @@ export const enterState = async (stateDir: string): Promise<Lock> => {
   )
 }
 
+/** Written aside under a name that nobody can foresee, and renamed: whole or not at all, and never through a link that somebody left there. */
+const keepSecretly = (path: string, text: string): void => {
+  const aside = `${path}.new-${randomBytes(8).toString('hex')}`
+  writeFileSync(aside, text, { mode: 0o600, flag: 'wx' })
+  renameSync(aside, path)
+}
+
 /** Made once: with another key, nothing that was sealed before would open. Production refuses it by its name. */
 export const keyEncryptionKeys = (stateDir: string): string => {
   const path = join(stateDir, 'key-encryption-keys')
-  if (!existsSync(path)) writeFileSync(path, `local:development-${randomBytes(32).toString('base64url')}`, { mode: 0o600 })
+  if (!existsSync(path)) keepSecretly(path, `local:development-${randomBytes(32).toString('base64url')}`)
   return readFileSync(path, 'utf8')
 }
 
 /** What the server was started with, so that a command can be run beside it. */
 const environmentFile = (stateDir: string) => join(stateDir, 'server-environment.json')
 export const keepEnvironment = (stateDir: string, environment: Record<string, string>): void => {
-  writeFileSync(environmentFile(stateDir), JSON.stringify(environment), { mode: 0o600 })
+  keepSecretly(environmentFile(stateDir), JSON.stringify(environment))
 }
 export const keptEnvironment = (stateDir: string): Record<string, string> | undefined =>
   existsSync(environmentFile(stateDir)) ? JSON.parse(readFileSync(environmentFile(stateDir), 'utf8')) : undefined
 
 const isOurs = (name: string) =>
-  /^(postgres([.-].*)?|idp|idp\.log.*|server\.log.*|key-encryption-keys|server-environment\.json|checkpoints\.jsonl)$/.test(name)
+  /^(postgres([.-].*)?|idp|idp\.log.*|server\.log.*|(key-encryption-keys|server-environment\.json)(\.new-[0-9a-f]+)?|checkpoints\.jsonl)$/.test(
+    name,
+  )
 
 /** Removes what a world keeps, and the folder if nothing else is in it: a mistyped folder name must not cost somebody their files. */
 export const wipeState = (stateDir: string): boolean => {
