@@ -41,10 +41,6 @@ const requirePort = async (port: number, whose: string, variable: string) => {
   )
 }
 
-// The server refuses names it does not know, and ours are none of its business: only these are handed through.
-const passedOn = (): Record<string, string> =>
-  Object.fromEntries(['GATEHOUSE_LOG_LEVEL', 'GATEHOUSE_REGION'].flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))
-
 const bringUp = async (): Promise<string> => {
   const settings = readSettings(process.env)
   const place = chosenPlace(settings.stateDir)
@@ -72,7 +68,7 @@ const bringUp = async (): Promise<string> => {
   run(startChild({ name: 'identity provider', file: 'idp/src/main.ts', env: idpEnv, logFile: join(stateDir, 'idp.log') }), 5)
   await answering('The identity provider', `${issuer}/.well-known/openid-configuration`, stop.signal)
   const serverEnv = {
-    ...passedOn(),
+    ...settings.server,
     GATEHOUSE_PROFILE: 'development',
     GATEHOUSE_HOST: '127.0.0.1',
     GATEHOUSE_PORT: String(settings.port),
@@ -83,7 +79,9 @@ const bringUp = async (): Promise<string> => {
     GATEHOUSE_OIDC_ISSUERS: JSON.stringify([{ issuer, audience: 'gatehouse-api' }]),
   }
   keepEnvironment(stateDir, serverEnv)
-  run(startChild({ name: 'server', file: 'server/src/main.ts', env: serverEnv, logFile: join(stateDir, 'server.log') }), 15)
+  // Its own pause comes on top; where that is no number, the server refuses to start and there is nothing to wait for.
+  const drainSeconds = Number(settings.server.GATEHOUSE_DRAIN_SECONDS) || 0
+  run(startChild({ name: 'server', file: 'server/src/main.ts', env: serverEnv, logFile: join(stateDir, 'server.log') }), drainSeconds + 15)
   await answering('The server', `${address}/healthz`, stop.signal)
   return summaryOf({ address, issuer, stateDir })
 }

@@ -230,6 +230,10 @@ test('HO-01 settings that cannot be meant give a sentence', async () => {
   await refusedWith(launch({ ...env, GATEHOUSE_PORT: 'http' }), 'GATEHOUSE_PORT is "http", which is no port')
   await refusedWith(launch({ ...env, GATEHOUSE_PORT: env.GATEHOUSE_IDP_PORT }), 'cannot both have port')
   await refusedWith(launch({ ...env, DATABASE_URL: 'postgresql://app@127.0.0.1/x' }), 'DATABASE_OWNER_URL (migrations) go together')
+  await refusedWith(
+    launch({ ...env, GATEHOUSE_STATE_DRI: '/tmp' }),
+    /no setting GATEHOUSE_STATE_DRI\. npm start knows .*GATEHOUSE_STATE_DIR/,
+  )
   const nowhere = `postgresql://app:x@127.0.0.1:${await freePort()}/x`
   await refusedWith(launch({ ...env, DATABASE_URL: nowhere, DATABASE_OWNER_URL: nowhere }), 'does not accept connections')
 })

@@ -8,9 +8,26 @@ export type Settings = {
   dbPort: number | undefined
   stateDir: string | undefined
   external: { appUrl: string; ownerUrl: string; appRole: string } | undefined
+  /** What is handed on to the server as it is; the server judges it. */
+  server: Record<string, string>
 }
 
 type Environment = Record<string, string | undefined>
+
+const own = ['GATEHOUSE_PORT', 'GATEHOUSE_IDP_PORT', 'GATEHOUSE_DB_PORT', 'GATEHOUSE_STATE_DIR']
+const handedOn = ['GATEHOUSE_CHECKPOINT_SECONDS', 'GATEHOUSE_DRAIN_SECONDS', 'GATEHOUSE_LOG_LEVEL', 'GATEHOUSE_REGION']
+// A shell in which tests are run may well start a world too.
+const ofTests = /^GATEHOUSE_(REQUIRE|TEST_|FUZZ_|SCREENSHOTS)/
+
+/** A name that is not known is a mistake: unheard, a mistyped folder would start, or wipe, another world than the one meant. */
+const requireKnown = (env: Environment) => {
+  const known = [...own, ...handedOn]
+  const unknown = Object.keys(env).filter((name) => name.startsWith('GATEHOUSE_') && !known.includes(name) && !ofTests.test(name))
+  if (unknown.length === 0) return
+  throw new StartRefused(
+    `The local world has no setting ${unknown.sort().join(', ')}. npm start knows ${known.join(', ')}; a server of its own is started with the settings in docs/generated/config.md.`,
+  )
+}
 
 const portFrom = (env: Environment, name: string): number | undefined => {
   const text = env[name]
@@ -33,12 +50,14 @@ const externalFrom = ({ DATABASE_URL: appUrl, DATABASE_OWNER_URL: ownerUrl }: En
 }
 
 export const readSettings = (env: Environment): Settings => {
+  requireKnown(env)
   const settings = {
     port: portFrom(env, 'GATEHOUSE_PORT') ?? 8090,
     idpPort: portFrom(env, 'GATEHOUSE_IDP_PORT') ?? 8091,
     dbPort: portFrom(env, 'GATEHOUSE_DB_PORT'),
     stateDir: env.GATEHOUSE_STATE_DIR ? resolve(env.GATEHOUSE_STATE_DIR) : undefined,
     external: externalFrom(env),
+    server: Object.fromEntries(handedOn.flatMap((name) => (env[name] ? [[name, env[name]]] : []))),
   }
   if (settings.port === settings.idpPort)
     throw new StartRefused(`The server and the identity provider cannot both have port ${settings.port}.`)
