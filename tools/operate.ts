@@ -1,14 +1,16 @@
 // Runs a command on an installation: the one that the environment names, or the local development world's.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, renameSync } from 'node:fs'
+import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { lockHolder } from '@gatehouse/server/db/embedded/lock'
+import { passwordsFileOf } from '@gatehouse/server/db/embedded/passwords'
+import type { Place } from '@gatehouse/server/db/embedded/place'
 import { StartRefused } from '@gatehouse/server/db/embedded/start-refused'
 import { openDatabase } from './world/database.ts'
 import { explain } from './world/explain.ts'
-import { readSettings } from './world/settings.ts'
-import { chosenPlace, enterState, keptEnvironment, project } from './world/state.ts'
+import { readSettings, type Settings } from './world/settings.ts'
+import { chosenPlace, enterState, keptEnvironment, keyEncryptionKeys, project } from './world/state.ts'
 
 const given = process.argv.slice(2)
 const isAccept = given[0] === 'restore' && given.includes('--accept')
@@ -24,6 +26,38 @@ const run = async (environment: Record<string, string | undefined>): Promise<num
   return code ?? 1
 }
 
+type Aside = { folder: string; putBack: () => void }
+
+/** The data and its passwords go together: one without the other opens for nobody. */
+const moveAside = (dataDir: string): Aside => {
+  const folder = `${dataDir}-before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`
+  const move = (from: string, to: string) => {
+    renameSync(from, to)
+    renameSync(passwordsFileOf(from), passwordsFileOf(to))
+  }
+  move(dataDir, folder)
+  return {
+    folder,
+    putBack: () => {
+      rmSync(dataDir, { recursive: true, force: true })
+      move(folder, dataDir)
+      console.log('The data is as it was.')
+    },
+  }
+}
+
+const withDatabase = async (settings: Settings, place: Place, environment: Record<string, string>): Promise<number> => {
+  const database = await openDatabase(settings, place, () => {})
+  try {
+    // The keys as their file has them now: somebody may have added one since the last start.
+    const keys = keyEncryptionKeys(place.stateDir)
+    const now = { DATABASE_URL: database.appUrl, DATABASE_OWNER_URL: database.ownerUrl, GATEHOUSE_KEY_ENCRYPTION_KEYS: keys }
+    return await run({ ...environment, ...now })
+  } finally {
+    await database.stop()
+  }
+}
+
 /** In the local world: beside the running server, or with a database started for as long as the command takes. */
 const inTheWorld = async (): Promise<number> => {
   const settings = readSettings(process.env)
@@ -36,21 +70,15 @@ const inTheWorld = async (): Promise<number> => {
   const isRunning = (await lockHolder(join(place.stateDir, 'world'))) !== undefined
   if (isRunning && words[0]?.includes('restore'))
     throw new StartRefused('Gatehouse is running from this folder. Stop it first, with Ctrl-C in its terminal.')
-  if (isRunning) return run(environment)
+  if (isRunning) return run({ ...environment, GATEHOUSE_KEY_ENCRYPTION_KEYS: keyEncryptionKeys(place.stateDir) })
 
   const { release } = await enterState(place.stateDir)
   try {
-    if (isReplace && existsSync(place.dataDir)) {
-      const aside = `${place.dataDir}-before-${new Date().toISOString().replaceAll(/[:.]/g, '-')}`
-      renameSync(place.dataDir, aside)
-      console.log(`The present data is kept in ${aside}`)
-    }
-    const database = await openDatabase(settings, place, () => {})
-    try {
-      return await run({ ...environment, DATABASE_URL: database.appUrl, DATABASE_OWNER_URL: database.ownerUrl })
-    } finally {
-      await database.stop()
-    }
+    const aside = isReplace && existsSync(place.dataDir) ? moveAside(place.dataDir) : undefined
+    const code = await withDatabase(settings, place, environment)
+    if (aside && code === 0) console.log(`The data of before is kept in ${aside.folder}`)
+    if (aside && code !== 0) aside.putBack()
+    return code
   } finally {
     await release()
   }

@@ -4,7 +4,7 @@ import { StartRefused } from './start-refused.ts'
 
 export type Passwords = { superuser: string; owner: string; app: string }
 
-const fileFor = (dataDir: string) => `${dataDir}.passwords.json`
+export const passwordsFileOf = (dataDir: string) => `${dataDir}.passwords.json`
 
 export const newPasswords = (): Passwords => {
   const chance = () => randomBytes(24).toString('base64url')
@@ -12,18 +12,18 @@ export const newPasswords = (): Passwords => {
 }
 
 export const writePasswords = (dataDir: string, passwords: Passwords) => {
-  const half = `${fileFor(dataDir)}.new`
+  const half = `${passwordsFileOf(dataDir)}.new`
   writeFileSync(half, JSON.stringify(passwords), { mode: 0o600 })
-  renameSync(half, fileFor(dataDir))
+  renameSync(half, passwordsFileOf(dataDir))
 }
 
 export const readPasswords = (dataDir: string): Passwords => {
   try {
-    return JSON.parse(readFileSync(fileFor(dataDir), 'utf8')) as Passwords
+    return JSON.parse(readFileSync(passwordsFileOf(dataDir), 'utf8')) as Passwords
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EACCES') throw error
     throw new StartRefused(
-      `The database in ${dataDir} has lost its passwords (${fileFor(dataDir)}). Put that file back, or wipe the data with: npm run reset`,
+      `The database in ${dataDir} has lost its passwords (${passwordsFileOf(dataDir)}). Put that file back, or wipe the data with: npm run reset`,
     )
   }
 }

@@ -1,0 +1,191 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { seedDevelopment } from '@gatehouse/server/seed-development'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type LocalIssuer, localIssuer, signText } from '../../server/src/principals/oidc/testing/local-issuer.ts'
+import { seeded } from '../live-server.ts'
+import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
+import { asSuperuser } from '../superuser.ts'
+
+const project = join(import.meta.dirname, '../..')
+const key = () => `development-${randomBytes(32).toString('base64url')}`
+
+let issuer: LocalIssuer
+let folder: string
+let clone: ClonedDatabase
+let keys: string
+const children: ChildProcess[] = []
+const clones: ClonedDatabase[] = []
+
+beforeAll(async () => {
+  issuer = await localIssuer()
+})
+afterAll(() => issuer.stop())
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-operate-'))
+  clone = await newDatabase()
+  keys = `one:${key()}`
+  await seedDevelopment({ databaseUrl: clone.appUrl, issuer: issuer.issuer, keys })
+})
+afterEach(async () => {
+  for (const child of children.splice(0)) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+  for (const each of clones.splice(0)) await each.drop()
+  rmSync(folder, { recursive: true })
+})
+
+const newDatabase = async () => {
+  const made = await cloneDatabase()
+  clones.push(made)
+  return made
+}
+
+const environment = (database: ClonedDatabase) => ({
+  PATH: process.env.PATH,
+  GATEHOUSE_PROFILE: 'development',
+  GATEHOUSE_PORT: '0',
+  GATEHOUSE_LIFELINE: 'stdin',
+  GATEHOUSE_OIDC_ISSUERS: JSON.stringify([issuer.settings]),
+  GATEHOUSE_KEY_ENCRYPTION_KEYS: keys,
+  GATEHOUSE_CHECKPOINT_FILE: join(folder, 'checkpoints.jsonl'),
+  GATEHOUSE_CHECKPOINT_SECONDS: '1',
+  DATABASE_URL: database.appUrl,
+  DATABASE_OWNER_URL: database.ownerUrl,
+})
+
+const launch = (file: string, words: string[], database: ClonedDatabase) => {
+  const child = spawn(process.execPath, [file, ...words], { cwd: project, env: environment(database), stdio: ['pipe', 'pipe', 'pipe'] })
+  children.push(child)
+  const heard = { text: '' }
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      heard.text += text
+    })
+  return { child, heard, closed: once(child, 'close').then(([code]) => code as number) }
+}
+
+/** A command of the operator's, as `npm run` starts it. */
+const operate = async (words: string[], database = clone): Promise<{ code: number; text: string }> => {
+  const { heard, closed } = launch('server/src/operate.ts', words, database)
+  return { code: await closed, text: heard.text }
+}
+
+const startServer = async (database = clone) => {
+  const server = launch('server/src/main.ts', [], database)
+  const url = async (): Promise<string> => {
+    for (;;) {
+      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(server.heard.text)?.[0]
+      if (found) return found
+      if (server.child.exitCode !== null) throw new Error(server.heard.text)
+      await new Promise((wake) => setTimeout(wake, 50))
+    }
+  }
+  const stop = async () => {
+    server.child.stdin!.end()
+    return server.closed
+  }
+  return { ...server, url: await url(), stop }
+}
+const refusal = async (database = clone) => {
+  const { heard, closed } = launch('server/src/main.ts', [], database)
+  return { code: await closed, text: heard.text }
+}
+
+const ask = async (url: string, person: string, method: string, path: string, body?: object) => {
+  const now = Math.floor(Date.now() / 1000)
+  const token = await signText(issuer.key, JSON.stringify(issuer.claims(now, { sub: person })))
+  const headers = { authorization: `Bearer ${token}`, ...(body ? { 'content-type': 'application/json' } : {}) }
+  return fetch(`${url}${path}`, { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) })
+}
+const aurora = `/api/v1/orgs/${seeded.org.aurora}`
+const lines = () =>
+  (existsSync(join(folder, 'checkpoints.jsonl')) ? readFileSync(join(folder, 'checkpoints.jsonl'), 'utf8') : '')
+    .trimEnd()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line))
+
+/** Where this chain ended when it was last signed for. */
+const signedAt = (chain: string): number => lines().findLast(({ heads }) => heads[chain])?.heads[chain].seq ?? 0
+
+describe('an installation and its operator', () => {
+  test('HO-08 AU-02 backup, loss, restore: nothing starts before it is accepted, no epoch comes twice, and the record verifies', async () => {
+    const server = await startServer()
+    await ask(server.url, 'alice', 'PATCH', aurora, { name: 'Before' })
+    const file = join(folder, 'backup.gz')
+    expect(await operate(['backup', file])).toMatchObject({ code: 0 })
+    expect((await ask(server.url, 'alice', 'DELETE', `${aurora}/members/${seeded.user('anna')}`)).status).toBe(204)
+    await expect.poll(() => signedAt(seeded.org.aurora), { timeout: 10_000 }).toBe(4)
+    expect(await operate(['verify'])).toMatchObject({ code: 0, text: expect.stringContaining('nothing was changed') })
+    expect(await operate(['accept-restore', '--reason', 'a slip'])).toMatchObject({
+      code: 2,
+      text: expect.stringContaining('nothing to accept'),
+    })
+    expect(await server.stop()).toBe(0)
+
+    for (const epoch of [2, 3]) {
+      const fresh = await newDatabase()
+      expect(await operate(['restore', file], fresh)).toMatchObject({ code: 0 })
+      expect(await refusal(fresh)).toMatchObject({ code: 1, text: expect.stringContaining('it was restored from a backup') })
+      expect(await operate(['accept-restore'], fresh)).toMatchObject({ code: 2, text: expect.stringContaining('Say why') })
+      expect(await operate(['accept-restore', '--reason', 'drill'], fresh)).toMatchObject({
+        code: 0,
+        text: expect.stringContaining(`epoch ${epoch}`),
+      })
+      const again = await startServer(fresh)
+      expect((await ask(again.url, 'alice', 'PATCH', aurora, { name: `Epoch ${epoch}` })).status).toBe(200)
+      expect(await again.stop()).toBe(0)
+      expect(await operate(['verify'], fresh)).toMatchObject({ code: 0 })
+    }
+  })
+
+  test('HO-08 a database put back under a running server: it signs nothing, stops, and does not start again', async () => {
+    const server = await startServer()
+    await asSuperuser(clone.ownerUrl, async (client) => {
+      await client.query('create table old_logs as table audit_logs; create table old_heads as table audit_heads')
+      expect((await ask(server.url, 'alice', 'DELETE', `${aurora}/members/${seeded.user('anna')}`)).status).toBe(204)
+      await expect.poll(() => signedAt(seeded.org.aurora), { timeout: 10_000 }).toBe(3)
+      const signed = lines().length
+      await client.query(`begin; truncate audit_logs, audit_heads; insert into audit_logs select * from old_logs; insert into audit_heads select * from old_heads;
+        update tenant_memberships set deleted_at = null, deleted_by = null, delete_reason = null; commit`)
+      expect(await server.closed).toBe(1)
+      expect(lines()).toHaveLength(signed)
+    })
+    expect(server.heard.text).toContain('put back under the running server')
+    expect(await refusal()).toMatchObject({ code: 1, text: expect.stringContaining('is not the one that a signed checkpoint remembers') })
+    expect(await operate(['verify'])).toMatchObject({ code: 1, text: expect.stringContaining(`tenant ${seeded.org.aurora}`) })
+  })
+
+  test('AU-02 a checkpoint file that was emptied is missed, by the start and by verification, and can be begun anew knowingly', async () => {
+    expect(await (await startServer()).stop()).toBe(0)
+    expect(lines()).toHaveLength(1)
+    writeFileSync(join(folder, 'checkpoints.jsonl'), '')
+    expect(await operate(['verify'])).toMatchObject({ code: 1, text: expect.stringContaining('only 0 are in the checkpoint file') })
+    expect(await refusal()).toMatchObject({ code: 1, text: expect.stringContaining('only 0 are in the checkpoint file') })
+    expect(await operate(['accept-restore', '--reason', 'file lost'])).toMatchObject({ code: 0 })
+    expect(await (await startServer()).stop()).toBe(0)
+    expect(await operate(['verify'])).toMatchObject({ code: 0 })
+  })
+
+  test('HO-08 a new key is added, everything sealed anew, the old key taken away', async () => {
+    expect(await (await startServer()).stop()).toBe(0)
+    const old = keys
+    const fresh = `two:${key()}`
+    keys = `${fresh},${old}`
+    expect(await operate(['rewrap'])).toMatchObject({ code: 0, text: expect.stringContaining('3 sealed anew with two') })
+    keys = fresh
+    expect(await (await startServer()).stop()).toBe(0)
+    expect(await operate(['verify'])).toMatchObject({ code: 0 })
+    keys = old
+    expect(await refusal()).toMatchObject({ code: 1, text: expect.stringContaining('A secret of this installation does not open') })
+  })
+
+  test('a command that is not understood, or lacks something, says so and changes nothing', async () => {
+    expect(await operate(['fly'])).toMatchObject({ code: 2, text: expect.stringContaining('There is no command fly') })
+    expect(await operate(['backup'])).toMatchObject({ code: 2, text: expect.stringContaining('Say where to') })
+    expect(await operate(['restore', join(folder, 'absent')])).toMatchObject({ code: 2 })
+  })
+})
