@@ -88,6 +88,8 @@ const createInstance = (parts: ServerParts, observers: Observers): FastifyInstan
     requestTimeout: 12_000,
     keepAliveTimeout: 30_000,
     forceCloseConnections: 'idle',
+    // The framework counts the grace of a stop as a plugin that does not come back, and would end it, and us, after ten seconds.
+    pluginTimeout: ((parts.drain_seconds ?? 0) + 60) * 1000,
     // Who already has a connection is still answered while the server closes.
     return503OnClosing: false,
     exposeHeadRoutes: false,
