@@ -44,6 +44,7 @@ create table audit_logs (
 );
 CREATE INDEX audit_logs_of_correlation ON public.audit_logs USING btree (correlation_id);
 CREATE INDEX audit_logs_of_project ON public.audit_logs USING btree (project_id, id) WHERE (project_id IS NOT NULL);
+CREATE INDEX audit_logs_of_tenant ON public.audit_logs USING btree (tenant_id, id);
 grant insert, select on audit_logs to gatehouse_app;
 
 create table idempotency_keys (

@@ -62,7 +62,9 @@ export const liveServer = async (broken: Broken = {}) => {
     const key = await auditKey(database, parseKeyRing(testKeys))
     const append = appendWith({ region: 'test', key })
     const parts: ServerParts = {
-      answers: answersWith({ verify: async () => ({ ...(await database.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }) }),
+      answers: answersWith({
+        verify: async () => ({ ...(await database.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }),
+      }),
       database,
       append,
       cursors: sealedCursors(new Secret('test-'.padEnd(48, 'k'))),

@@ -9,7 +9,10 @@ const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET)/
 export const sentenceOf = (error: unknown): string => {
   if (error instanceof ConfigRefused || error instanceof CheckpointsRefused) return error.message
   if (error instanceof EnvelopeRefused) return `A secret of this installation does not open: ${error.message}.`
-  if (error instanceof Problem && error.code === 'dependency_unavailable') return 'The database in DATABASE_URL does not answer.'
+  if (error instanceof Problem && error.code === 'dependency_unavailable') {
+    const { code } = (error.cause ?? {}) as NodeJS.ErrnoException
+    return /^28/.test(code ?? '') ? sentenceOf(error.cause) : 'The database in DATABASE_URL does not answer.'
+  }
   const { code = '', message, hostname } = error as NodeJS.ErrnoException & { hostname?: string }
   const [line = ''] = String(message).split('\n')
   if (code === 'EADDRINUSE') return 'The port in GATEHOUSE_PORT is taken by another process; choose another one.'
