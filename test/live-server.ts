@@ -5,16 +5,14 @@ import { appendWith } from '../server/src/audit/append.ts'
 import { verifyChains } from '../server/src/audit/verify-chains.ts'
 import { parseKeyRing } from '../server/src/custody/key-ring.ts'
 import { type Database, openDatabase } from '../server/src/db/database.ts'
-import { sealedCursors } from '../server/src/http/cursor.ts'
 import { createServer, type ServerParts } from '../server/src/http/server.ts'
 import { auditKey } from '../server/src/installation/own-secrets.ts'
 import { fixedId } from '../server/src/kernel/ids.ts'
 import { Secret } from '../server/src/kernel/secret.ts'
-import { identifyPerson } from '../server/src/principals/identify-person.ts'
 import { humanTokens } from '../server/src/principals/oidc/human-tokens.ts'
 import { localIssuer, signText } from '../server/src/principals/oidc/testing/local-issuer.ts'
 import { seedDevelopment } from '../server/src/seed-development.ts'
-import { answersWith, tenancySubscribers } from '../server/src/wiring.ts'
+import { composed } from '../server/src/wiring.ts'
 import { cloneDatabase } from './postgres.ts'
 
 export interface Answered {
@@ -62,13 +60,13 @@ export const liveServer = async (broken: Broken = {}) => {
     const key = await auditKey(database, parseKeyRing(testKeys))
     const append = appendWith({ region: 'test', key })
     const parts: ServerParts = {
-      answers: answersWith({
+      ...composed({
+        database,
+        append,
+        tokens,
         verify: async () => ({ ...(await database.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }),
+        cursor_key: new Secret('test-'.padEnd(48, 'k')),
       }),
-      database,
-      append,
-      cursors: sealedCursors(new Secret('test-'.padEnd(48, 'k'))),
-      identify: identifyPerson(tokens, database, tenancySubscribers, append),
       logger: false,
     }
     const app = await createServer(typeof changed === 'function' ? changed(parts) : { ...parts, ...changed })

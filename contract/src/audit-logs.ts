@@ -40,18 +40,17 @@ const filter = {
   result: Type.Optional(OneOf(['success', 'denied', 'failed'])),
   severity: Type.Optional(OneOf(['info', 'warning', 'high'])),
   correlation_id: Type.Optional(Word),
-  format: Type.Optional(OneOf(['json', 'jsonl'])),
 }
 export type AuditFilter = Static<ReturnType<typeof Exactly<typeof filter>>>
 
-const export_ =
-  'With `format=jsonl` the answer is JSON Lines (`application/x-ndjson`), one row a line, and the next cursor is in the header `X-Next-Cursor`. Newest first. Reading is itself recorded.'
+const newestFirst = 'Newest first. Reading is itself recorded.'
 
 export const listPlatformAuditLogs = listOperation({
   id: 'audit_log.list_all',
   path: '/api/v1/admin/audit-logs',
   summary: 'The record of the whole platform: its own chain and every tenant.',
-  description: export_,
+  description: newestFirst,
+  is_exportable: true,
   actors: ['user'],
   action: 'platform.audit.read',
   effect: 'recorded_read',
@@ -64,7 +63,8 @@ export const listOrganizationAuditLogs = listOperation({
   id: 'audit_log.list_of_organization',
   path: '/api/v1/orgs/:org_id/audit-logs',
   summary: 'The record of one organization.',
-  description: export_,
+  description: newestFirst,
+  is_exportable: true,
   actors: ['user'],
   action: 'tenant.audit.read',
   effect: 'recorded_read',
@@ -78,7 +78,8 @@ export const listProjectAuditLogs = listOperation({
   id: 'audit_log.list_of_project',
   path: '/api/v1/projects/:project_id/audit-logs',
   summary: 'The record of one project.',
-  description: export_,
+  description: newestFirst,
+  is_exportable: true,
   actors: ['user'],
   action: 'project.audit.read',
   effect: 'recorded_read',

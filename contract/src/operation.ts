@@ -29,6 +29,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown, A
   readonly reply: TSchema | undefined
   readonly success: 200 | 201 | 202 | 204
   readonly is_paged: boolean
+  /** A list that can also be taken away as JSON Lines, with `format=jsonl`. */
+  readonly is_exportable: boolean
   /** The answer holds secret material: it is never stored, replayed or cached. */
   readonly is_secret_reply: boolean
   readonly problems: readonly ProblemCode[]
@@ -81,9 +83,13 @@ export const operation = <
   reply: declared.reply,
   success: declared.success ?? (declared.reply ? 200 : 204),
   is_paged: false,
+  is_exportable: false,
   is_secret_reply: declared.is_secret_reply ?? false,
   problems: declared.problems,
 })
+
+const exported =
+  '`jsonl`: JSON Lines (`application/x-ndjson`), one row a line; the next cursor is in the header `X-Next-Cursor`, and without `limit` up to 10 000 rows come at once.'
 
 /** A list: `limit` and `cursor` are added to the query, the items come in a stable order. */
 export const listOperation = <
@@ -95,23 +101,29 @@ export const listOperation = <
   item,
   query,
   problems,
+  is_exportable = false,
   ...declared
-}: Omit<Declared<P, Q, TSchema, TSchema, A>, 'body' | 'reply' | 'success' | 'method' | 'effect'> & { item: I; effect?: Effect }) => {
+}: Omit<Declared<P, Q, TSchema, TSchema, A>, 'body' | 'reply' | 'success' | 'method' | 'effect'> & {
+  item: I
+  effect?: Effect
+  is_exportable?: boolean
+}) => {
   const listed = operation({
     ...declared,
     method: 'GET',
     effect: declared.effect ?? 'read',
     query: {
       ...query,
+      ...(is_exportable ? { format: Type.Optional(Type.String({ enum: ['json', 'jsonl'], description: exported })) } : {}),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
       cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 2048, pattern: '^[A-Za-z0-9_-]+$' })),
     },
     reply: Page(item),
     problems: ['cursor_invalid', ...problems],
   })
-  return { ...listed, is_paged: true } as Operation<
+  return { ...listed, is_paged: true, is_exportable } as Operation<
     Members<P>,
-    Members<Q> & { limit?: number; cursor?: string },
+    Members<Q> & { limit?: number; cursor?: string; format?: 'json' | 'jsonl' },
     unknown,
     { items: Static<I>[]; next_cursor: string | null },
     A

@@ -1,7 +1,6 @@
 import { authRejections } from './audit/auth-rejections.ts'
 import { countedAppend } from './audit/counted-append.ts'
 import { parseConfig } from './config.ts'
-import { sealedCursors } from './http/cursor.ts'
 import { forgetOldAnswers } from './http/idempotency.ts'
 import { createServer } from './http/server.ts'
 import { CheckpointsRefused } from './installation/checkpoint.ts'
@@ -9,13 +8,12 @@ import { requireNotBehind } from './installation/compare-heads.ts'
 import { ownSecret } from './installation/own-secrets.ts'
 import { writeCheckpoint } from './installation/write-checkpoint.ts'
 import { openInstallation } from './open-installation.ts'
-import { identifyPerson } from './principals/identify-person.ts'
 import { humanTokens } from './principals/oidc/human-tokens.ts'
 import { sentenceOf } from './start-sentence.ts'
 import { loggerOptions } from './telemetry/logger-options.ts'
 import { createMetrics } from './telemetry/metrics.ts'
 import { startTracing } from './telemetry/start-tracing.ts'
-import { answersWith, tenancySubscribers } from './wiring.ts'
+import { composed } from './wiring.ts'
 
 const start = async () => {
   const config = parseConfig(process.env)
@@ -31,11 +29,7 @@ const start = async () => {
   const stopTracing = await startTracing(config.otlp_endpoint === null ? null : { endpoint: config.otlp_endpoint })
   const tokens = humanTokens(issuers)
   app = await createServer({
-    answers: answersWith({ verify }),
-    database,
-    append,
-    cursors: sealedCursors(await ownSecret(database, ring, 'cursor_key')),
-    identify: identifyPerson(tokens, database, tenancySubscribers, append),
+    ...composed({ database, append, verify, tokens, cursor_key: await ownSecret(database, ring, 'cursor_key') }),
     logger: loggerOptions(config.log_level),
     metrics,
     onRejected: rejections.note,

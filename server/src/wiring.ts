@@ -1,7 +1,13 @@
+import type { Append } from './audit/append.ts'
 import { auditTrailRoutes } from './audit-trail/audit-trail-routes.ts'
 import type { VerifyRecord } from './audit-trail/verify-audit-logs.ts'
+import type { Database } from './db/database.ts'
+import { sealedCursors } from './http/cursor.ts'
 import { type EnvelopeColumn, installationEnvelopes } from './installation/rewrap.ts'
+import type { Secret } from './kernel/secret.ts'
 import type { UserDisabling } from './principals/disable-user.ts'
+import { identifyPerson } from './principals/identify-person.ts'
+import type { HumanTokens } from './principals/oidc/human-tokens.ts'
 import { principalRoutes } from './principals/principal-routes.ts'
 import { endBindings } from './roles/end-bindings.ts'
 import { bindFirstProjectOwner, bindFirstTenantOwner } from './roles/found-owners.ts'
@@ -18,18 +24,31 @@ export const tenancySubscribers: TenancySubscribers = {
 }
 const onUserDisabling: UserDisabling = [requireAnotherSuperadmin]
 
-/** What some verbs need that lives as long as the process. */
+/** What lives as long as the process and is made once: by the server, and by tests that put something broken in its place. */
 export interface Parts {
+  readonly database: Database
+  readonly append: Append
   readonly verify: VerifyRecord
+  readonly cursor_key: Secret
+  readonly tokens: Pick<HumanTokens, 'validate'>
 }
 
 /** Every operation with the verb that answers it. */
-export const answersWith = ({ verify }: Parts) => [
+const answersWith = ({ verify }: Pick<Parts, 'verify'>) => [
   ...principalRoutes(onUserDisabling),
   ...tenancyRoutes(tenancySubscribers),
   ...roleRoutes,
   ...auditTrailRoutes(verify),
 ]
+
+/** The product behind its HTTP door; who composes a server adds how it is observed and stopped. */
+export const composed = ({ database, append, verify, cursor_key, tokens }: Parts) => ({
+  answers: answersWith({ verify }),
+  database,
+  append,
+  cursors: sealedCursors(cursor_key),
+  identify: identifyPerson(tokens, database, tenancySubscribers, append),
+})
 
 /** Every column that holds sealed secrets: what re-wrapping must reach. */
 export const envelopeColumns: readonly EnvelopeColumn[] = [installationEnvelopes]

@@ -3,18 +3,17 @@ import { appendWith } from '../../server/src/audit/append.ts'
 import { verifyChains } from '../../server/src/audit/verify-chains.ts'
 import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
 import { openDatabase } from '../../server/src/db/database.ts'
-import { sealedCursors } from '../../server/src/http/cursor.ts'
 import { createServer, type ServerParts } from '../../server/src/http/server.ts'
 import { auditKey } from '../../server/src/installation/own-secrets.ts'
 import { Secret } from '../../server/src/kernel/secret.ts'
-import { identifyPerson } from '../../server/src/principals/identify-person.ts'
 import { humanTokens } from '../../server/src/principals/oidc/human-tokens.ts'
-import { answersWith, tenancySubscribers } from '../../server/src/wiring.ts'
+import { loggerOptions } from '../../server/src/telemetry/logger-options.ts'
+import { composed } from '../../server/src/wiring.ts'
 import { brokenAs } from './builds.ts'
 import type { Settings } from './server-process.ts'
 import { type Reached, withFaults } from './statement-faults.ts'
 
-/** The server as server/src/main.ts composes it, with seams in its database and, where a test wants it, one mistake. */
+/** The product as server/src/main.ts composes it, without checkpoints and metrics, with seams in its database and, where a test wants it, one mistake. */
 export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, logLevel }: Settings, reached: Reached) => {
   const direct = openDatabase({ url: appUrl, onError: (error) => logLevel === 'silent' || console.error(`database: ${error.message}`) })
   const database = withFaults(direct, reached)
@@ -23,14 +22,14 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
   const tokens = humanTokens([issuer])
   const broken = brokenAs(build)
   const parts: ServerParts = {
-    answers: answersWith({
+    ...composed({
+      database,
+      append,
+      tokens,
       verify: async () => ({ ...(await direct.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }),
+      cursor_key: new Secret(cursorKey),
     }),
-    database,
-    append,
-    cursors: sealedCursors(new Secret(cursorKey)),
-    identify: identifyPerson(tokens, database, tenancySubscribers, append),
-    logger: { level: logLevel },
+    logger: loggerOptions(logLevel),
   }
   const app = await createServer(broken.parts?.(parts, direct) ?? parts)
   broken.server?.(app.server)

@@ -26,7 +26,7 @@ const read = async (
   work: Work,
   action: string,
   within: Within,
-  query: AuditFilter & { limit?: number },
+  query: AuditFilter & { limit?: number; format?: 'json' | 'jsonl' },
   slice: Slice,
   place: Within = within,
 ): Promise<Listed<AuditLog>> => {

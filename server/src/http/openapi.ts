@@ -82,11 +82,14 @@ const headers = ({ effect, path }: Operation) => [
     : []),
 ]
 
-/** A list that can be had as JSON Lines says so by its `format`; a line is one item. */
-const asLines = ({ query, reply }: Operation) => {
-  const isOffered = members(query).some(({ name, member }) => name === 'format' && JSON.stringify(member).includes('"jsonl"'))
+/** In JSON Lines a line is one item. */
+const asLines = ({ is_exportable, reply }: Operation) => {
   const { items } = (reply as { properties?: { items?: { items?: object } } }).properties ?? {}
-  return isOffered && items?.items ? { 'application/x-ndjson': { schema: items.items } } : {}
+  return is_exportable && items?.items ? { 'application/x-ndjson': { schema: items.items } } : {}
+}
+
+const nextCursor = {
+  'X-Next-Cursor': { description: 'Of JSON Lines: give it back as `cursor` for the next rows.', schema: { type: 'string' } },
 }
 
 const answers = (operation: Operation) => {
@@ -102,7 +105,11 @@ const answers = (operation: Operation) => {
     ])
   const { reply, success } = operation
   return {
-    [success]: { description: 'Done.', ...(reply ? { content: { 'application/json': { schema: reply }, ...asLines(operation) } } : {}) },
+    [success]: {
+      description: 'Done.',
+      ...(operation.is_exportable ? { headers: nextCursor } : {}),
+      ...(reply ? { content: { 'application/json': { schema: reply }, ...asLines(operation) } } : {}),
+    },
     ...Object.fromEntries(refusals),
   }
 }

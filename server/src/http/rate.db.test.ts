@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type LiveServer, liveServer } from '../../../test/live-server.ts'
 import type { Actor } from '../work/work.ts'
-import { rateKey } from './server.ts'
+import { rateKey } from './rate.ts'
 
 let live: LiveServer
 /** Counts are kept by the process, so each test asks a process of its own. */

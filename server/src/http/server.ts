@@ -5,8 +5,7 @@ import type { ProblemCode } from '@gatehouse/contract/problems'
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
-import { parseStrictJson, settleText } from '../kernel/strict-json.ts'
-import { readPolicy } from '../policies/read-policy.ts'
+import { parseStrictJson } from '../kernel/strict-json.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import type { RequestSpan } from '../telemetry/spans.ts'
 import type { Actor } from '../work/work.ts'
@@ -19,8 +18,9 @@ import { mount, type Rails, requireDeclared } from './mount.ts'
 import { noteUnread, type Observers, type OnRejected, observe } from './observe.ts'
 import { openApiDocument } from './openapi.ts'
 import { guardHeaders, rawProblem, replyWithProblem } from './problem-reply.ts'
-import { settleIds } from './settle-ids.ts'
-import { compileValidator, readIntegers } from './validation.ts'
+import { requestCounter } from './rate.ts'
+import { bearerOf, requireJson, settleRequest } from './read-request.ts'
+import { compileValidator } from './validation.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -56,25 +56,6 @@ const bodyLimit = 256 * 1024
 const clientErrors: Record<string, 'headers_too_large' | 'request_timeout'> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-}
-
-const bearerOf = (header: string | undefined): string => {
-  if (header === undefined) throw new Problem('token_missing')
-  const token = /^Bearer ([A-Za-z0-9._~+/=-]+)$/i.exec(header)?.[1]
-  if (token === undefined) throw new Problem('token_invalid')
-  return token
-}
-
-const requireJson = (contentType: string | undefined, encoding: string | undefined): void => {
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new Problem('unsupported_media_type')
-  if (contentType === undefined) return
-  if (!/^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i.test(contentType)) throw new Problem('unsupported_media_type')
-}
-
-/** What a path or a query spells is settled like a body: one spelling per text, ids in lower case. */
-const settleAll = (values: object): void => {
-  for (const [name, value] of Object.entries(values))
-    if (typeof value === 'string') (values as Record<string, string>)[name] = settleText(value)
 }
 
 const createInstance = (parts: ServerParts, observers: Observers): FastifyInstance => {
@@ -114,22 +95,6 @@ const createInstance = (parts: ServerParts, observers: Observers): FastifyInstan
   return app
 }
 
-/** Under which name a caller's requests are counted; no type of actor has a space in it. */
-export const rateKey = (actor: Actor | null, ip: string): string => (actor ? `${actor.type} ${actor.id}` : `address ${ip}`)
-
-const limitedPerMinute = (app: FastifyInstance, parts: ServerParts) => {
-  const timeWindow = 60_000
-  const policyFor = (actor: Actor | null) => {
-    if (!actor) return 'rate_limit.anonymous_requests_per_minute' as const
-    return actor.type === 'user' ? ('rate_limit.api_requests_per_minute' as const) : ('rate_limit.machine_requests_per_minute' as const)
-  }
-  return app.createRateLimit({
-    timeWindow,
-    max: (request) => readPolicy(parts.database.reader, policyFor(request.actor)),
-    keyGenerator: (request) => rateKey(request.actor, request.ip),
-  })
-}
-
 /** Builds the server from its parts; whoever passes broken parts gets a broken server, and no other switch exists. */
 export const createServer = async (parts: ServerParts): Promise<FastifyInstance> => {
   for (const { operation } of parts.answers) requireDeclared(operation)
@@ -156,12 +121,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     referrerPolicy: { policy: 'no-referrer' },
   })
   await app.register(rateLimit, { global: false, cache: 100_000 })
-  const requireWithinRate = limitedPerMinute(app, parts)
-  const countRequest = async (request: Parameters<typeof requireWithinRate>[0]): Promise<void> => {
-    const rate = await requireWithinRate(request)
-    if (!rate.isAllowed && rate.isExceeded)
-      throw new Problem('rate_limit_exceeded', { retry_after_seconds: Math.max(1, rate.ttlInSeconds) })
-  }
+  const countRequest = requestCounter(app, parts.database)
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).header('x-correlation-id', request.id).header('cache-control', 'no-store')
@@ -186,15 +146,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   })
   app.addHook('preValidation', async (request) => {
     const { operation } = request.routeOptions.config
-    if (!operation) return
-    settleAll(request.params as object)
-    settleAll(request.query as object)
-    request.params = settleIds(operation.params, request.params)
-    // No body and an empty one are the same thing: the schema says what is missing.
-    if (operation.body && request.body === undefined) request.body = {}
-    readIntegers(operation.query, request.query as object)
-    request.query = settleIds(operation.query, request.query)
-    if (operation.body) request.body = settleIds(operation.body, request.body)
+    if (operation) settleRequest(operation, request)
   })
   app.setNotFoundHandler(() => {
     throw new Problem('route_not_found')

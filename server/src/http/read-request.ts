@@ -1,0 +1,35 @@
+import type { Operation } from '@gatehouse/contract/operation'
+import type { FastifyRequest } from 'fastify'
+import { Problem } from '../kernel/problem.ts'
+import { settleText } from '../kernel/strict-json.ts'
+import { settleIds } from './settle-ids.ts'
+import { readIntegers } from './validation.ts'
+
+export const bearerOf = (header: string | undefined): string => {
+  if (header === undefined) throw new Problem('token_missing')
+  const token = /^Bearer ([A-Za-z0-9._~+/=-]+)$/i.exec(header)?.[1]
+  if (token === undefined) throw new Problem('token_invalid')
+  return token
+}
+
+export const requireJson = (contentType: string | undefined, encoding: string | undefined): void => {
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new Problem('unsupported_media_type')
+  if (contentType === undefined) return
+  if (!/^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i.test(contentType)) throw new Problem('unsupported_media_type')
+}
+
+const settleTexts = (values: object): void => {
+  for (const [name, value] of Object.entries(values))
+    if (typeof value === 'string') (values as Record<string, string>)[name] = settleText(value)
+}
+
+/** Before it is validated: one spelling per text and per id, wherever in the request it stands. */
+export const settleRequest = (operation: Operation, request: FastifyRequest): void => {
+  settleTexts(request.params as object)
+  settleTexts(request.query as object)
+  readIntegers(operation.query, request.query as object)
+  request.params = settleIds(operation.params, request.params)
+  request.query = settleIds(operation.query, request.query)
+  // No body and an empty one are the same thing: the schema says what is missing.
+  if (operation.body) request.body = settleIds(operation.body, request.body === undefined ? {} : request.body)
+}
