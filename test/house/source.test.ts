@@ -58,3 +58,41 @@ test('every table says which room owns it, and that room exists', () => {
     })
   expect(faults).toEqual([])
 })
+
+const ownerOf = new Map(
+  filesUnder('db/migrations').flatMap((path) =>
+    [...textOf(path).matchAll(/^-- room: ([\w-]+)\ncreate table (\w+)/gm)].map(([, room, table]) => [table!, room!] as const),
+  ),
+)
+const written = /\b(?:insert\s+into|update|delete\s+from|truncate)\s+([a-z_]+)/g
+// A restore replaces all rows of all rooms, and marks the whole as restored.
+const mayWriteAll = (path: string) => path.startsWith('server/src/db/copy/')
+
+/** What a file writes that another room owns. */
+const foreignWrites = (path: string, text: string): string[] => {
+  const room = path.split('/')[2]
+  return [...text.matchAll(written)].flatMap(([, table]) => {
+    const owner = ownerOf.get(table!)
+    return owner === undefined || owner === room ? [] : [`${path} writes ${table}, which ${owner} owns`]
+  })
+}
+
+test('only the room that owns a table writes it', () => {
+  const files = code('server/src').filter((path) => !mayWriteAll(path))
+  expect(files.flatMap((path) => foreignWrites(path, textOf(path)))).toEqual([])
+  expect(foreignWrites('server/src/http/x.ts', 'update users set role = 1')).toEqual([
+    'server/src/http/x.ts writes users, which principals owns',
+  ])
+})
+
+test('the product’s own proof is made only where the product itself acts', () => {
+  const makers = code('server/src').filter((path) => /\bsystemProof\(/.test(textOf(path)))
+  expect(makers).toEqual([
+    'server/src/principals/first-sign-in.ts',
+    'server/src/roles/end-bindings.ts',
+    'server/src/roles/found-owners.ts',
+    'server/src/seed-development.ts',
+    'server/src/tenancy/found-organization.ts',
+    'server/src/tenancy/found-project.ts',
+  ])
+})
