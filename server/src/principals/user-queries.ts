@@ -1,6 +1,7 @@
 import { Exactly } from '@gatehouse/contract/shapes'
 import { Me, User } from '@gatehouse/contract/users'
 import Type from 'typebox'
+import { projectRoleNames, tenantRoleNames } from '../authz/active-roles.ts'
 import type { Authorized } from '../authz/authorize.ts'
 import { columns, sql } from '../db/statement.ts'
 
@@ -58,19 +59,9 @@ export const me = (user_id: string) => sql(Me)`
     coalesce((
       select jsonb_agg(jsonb_build_object(
                'id', o.id, 'name', o.name, 'slug', o.slug,
-               'roles', array(
-                 select d.name from tenant_role_bindings b
-                   join role_definition_versions v on v.id = b.role_version_id join role_definitions d on d.id = v.role_definition_id
-                  where b.tenant_id = o.id and b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null
-                    and (b.expires_at is null or b.expires_at > transaction_timestamp()) and d.deleted_at is null
-                  order by d.name),
+               'roles', ${tenantRoleNames('o.id', 'u.id')},
                'projects', coalesce((
-                 select jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'slug', p.slug, 'roles', array(
-                          select d.name from project_role_bindings b
-                            join role_definition_versions v on v.id = b.role_version_id join role_definitions d on d.id = v.role_definition_id
-                           where b.project_id = p.id and b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null
-                             and (b.expires_at is null or b.expires_at > transaction_timestamp()) and d.deleted_at is null
-                           order by d.name)) order by p.id)
+                 select jsonb_agg(jsonb_build_object('id', p.id, 'name', p.name, 'slug', p.slug, 'roles', ${projectRoleNames('p.id', 'u.id')}) order by p.id)
                    from projects p join project_memberships pm on pm.project_id = p.id and pm.user_id = u.id and pm.deleted_at is null
                   where p.org_id = o.id), '[]')) order by o.id)
         from organizations o join tenant_memberships m on m.tenant_id = o.id and m.user_id = u.id and m.deleted_at is null

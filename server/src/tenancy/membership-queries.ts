@@ -3,6 +3,7 @@ import type { Organization } from '@gatehouse/contract/organizations'
 import type { Project } from '@gatehouse/contract/projects'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
+import { projectRoleNames, tenantRoleNames } from '../authz/active-roles.ts'
 import type { Authorized } from '../authz/authorize.ts'
 import { sql } from '../db/statement.ts'
 
@@ -70,33 +71,18 @@ export const endProjectMembership = (
   returning project_id`
 
 export const membersOfOrganization = (org_id: string, after: string | null, limit: number) => sql(Member)`
-  select u.id as user_id, u.username, u.email, m.created_at, array(
-           select d.name from tenant_role_bindings b
-             join role_definition_versions v on v.id = b.role_version_id join role_definitions d on d.id = v.role_definition_id
-            where b.tenant_id = m.tenant_id and b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null
-              and (b.expires_at is null or b.expires_at > transaction_timestamp()) and d.deleted_at is null
-            order by d.name) as roles
+  select u.id as user_id, u.username, u.email, m.created_at, ${tenantRoleNames('m.tenant_id', 'u.id')} as roles
     from tenant_memberships m join users u on u.id = m.user_id
    where m.tenant_id = ${org_id} and m.deleted_at is null and (${after}::uuid is null or u.id > ${after}::uuid)
    order by u.id limit ${limit}`
 
 export const membersOfProject = (project_id: string, after: string | null, limit: number) => sql(Member)`
-  select u.id as user_id, u.username, u.email, m.created_at, array(
-           select d.name from project_role_bindings b
-             join role_definition_versions v on v.id = b.role_version_id join role_definitions d on d.id = v.role_definition_id
-            where b.project_id = m.project_id and b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null
-              and (b.expires_at is null or b.expires_at > transaction_timestamp()) and d.deleted_at is null
-            order by d.name) as roles
+  select u.id as user_id, u.username, u.email, m.created_at, ${projectRoleNames('m.project_id', 'u.id')} as roles
     from project_memberships m join users u on u.id = m.user_id
    where m.project_id = ${project_id} and m.deleted_at is null and (${after}::uuid is null or u.id > ${after}::uuid)
    order by u.id limit ${limit}`
 
 export const projectMember = (project_id: string, user_id: string) => sql(Member)`
-  select u.id as user_id, u.username, u.email, m.created_at, array(
-           select d.name from project_role_bindings b
-             join role_definition_versions v on v.id = b.role_version_id join role_definitions d on d.id = v.role_definition_id
-            where b.project_id = m.project_id and b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null
-              and (b.expires_at is null or b.expires_at > transaction_timestamp()) and d.deleted_at is null
-            order by d.name) as roles
+  select u.id as user_id, u.username, u.email, m.created_at, ${projectRoleNames('m.project_id', 'u.id')} as roles
     from project_memberships m join users u on u.id = m.user_id
    where m.project_id = ${project_id} and m.user_id = ${user_id} and m.deleted_at is null`
