@@ -35,6 +35,8 @@ const moveAside = (dataDir: string): Aside => {
     renameSync(from, to)
     renameSync(passwordsFileOf(from), passwordsFileOf(to))
   }
+  if (!existsSync(passwordsFileOf(dataDir)))
+    throw new StartRefused(`The passwords of the data in ${dataDir} are missing, so it is not moved.`)
   move(dataDir, folder)
   return {
     folder,
@@ -75,7 +77,10 @@ const inTheWorld = async (): Promise<number> => {
   const { release } = await enterState(place.stateDir)
   try {
     const aside = isReplace && existsSync(place.dataDir) ? moveAside(place.dataDir) : undefined
-    const code = await withDatabase(settings, place, environment)
+    const code = await withDatabase(settings, place, environment).catch((error: unknown) => {
+      aside?.putBack()
+      throw error
+    })
     if (aside && code === 0) console.log(`The data of before is kept in ${aside.folder}`)
     if (aside && code !== 0) aside.putBack()
     return code

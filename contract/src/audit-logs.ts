@@ -111,7 +111,8 @@ export const verifyAuditLogs = operation({
   summary: 'Follows every chain from its beginning and compares it with the signed checkpoints; names the tenant and the first bad row.',
   actors: ['user'],
   action: 'platform.audit.read',
+  description: 'One at a time on each server; a record of many millions of rows is verified by `npm run audit:verify`.',
   effect: 'recorded_read',
   reply: AuditVerification,
-  problems: [],
+  problems: ['state_conflict'],
 })

@@ -8,6 +8,7 @@ import { type CheckpointStore, checkpointFile } from './installation/checkpoint-
 import { type CheckpointLog, checkpointLog } from './installation/checkpoint-log.ts'
 import { auditKey, ownSecret } from './installation/own-secrets.ts'
 import { verifyRecord } from './installation/verify-record.ts'
+import { alone } from './kernel/alone.ts'
 import { requireFitDatabase } from './start-checks.ts'
 
 /** What every process of this installation opens first: the server, and the commands that operate on it. */
@@ -27,17 +28,6 @@ const keysOf = async (config: Config): Promise<KeyRing> => {
   }
 }
 
-/** However many ask at once, it is done once: a verification reads everything, and must not take the connections of others. */
-const shared = <T>(act: () => Promise<T>): (() => Promise<T>) => {
-  let running: Promise<T> | undefined
-  return () => {
-    running ??= act().finally(() => {
-      running = undefined
-    })
-    return running
-  }
-}
-
 export const openInstallation = async (config: Config, onError: (error: Error) => void): Promise<OpenInstallation> => {
   const ring = await keysOf(config)
   const database = openDatabase({ url: config.database_url.reveal(), onError })
@@ -53,7 +43,7 @@ export const openInstallation = async (config: Config, onError: (error: Error) =
       ring,
       append: appendWith({ region: config.region, key }),
       checkpoints: checkpointLog(store, signing),
-      verify: shared(async () => {
+      verify: alone('verifying', async () => {
         const inspecting = openDatabase({ url: config.database_url.reveal(), max_connections: 1, statement_timeout_ms: 60_000, onError })
         return verifyRecord(inspecting, key, store, signing).finally(() => inspecting.close())
       }),

@@ -5,6 +5,7 @@ import { backup } from './db/copy/backup.ts'
 import { CopyRefused } from './db/copy/copy-refused.ts'
 import { restore } from './db/copy/restore.ts'
 import { acceptRestore } from './installation/accept-restore.ts'
+import { requireNotBehind } from './installation/compare-heads.ts'
 import { rewrap } from './installation/rewrap.ts'
 import { type OpenInstallation, openInstallation } from './open-installation.ts'
 import { prepareDatabase } from './prepare-database.ts'
@@ -48,13 +49,15 @@ const commands: Record<string, (config: Config) => Promise<boolean>> = {
       const { rows, chains, checkpoints, faults } = await verify()
       const seconds = ((performance.now() - began) / 1000).toFixed(1)
       for (const { sentence } of faults) console.log(sentence)
-      const outcome = faults.length === 0 ? 'nothing was changed' : `${faults.length} chains are not what was written`
+      const outcome = faults.length === 0 ? 'nothing was changed' : `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`
       console.log(`${rows} rows in ${chains} chains, compared with ${checkpoints} checkpoints in ${seconds} s: ${outcome}.`)
       return faults.length === 0
     }),
 
   rewrap: (config) =>
-    within(config, async ({ database, ring, append }) => {
+    within(config, async ({ database, ring, append, checkpoints }) => {
+      // What is recorded before a restore is accepted would fork the chains for good.
+      await requireNotBehind(database, checkpoints)
       const moved = await rewrap(database, ring, envelopeColumns, append)
       for (const [column, count] of Object.entries(moved)) console.log(`${column}: ${count} sealed anew with ${ring.active_id}`)
       return true

@@ -125,11 +125,16 @@ describe('an installation and its operator', () => {
       text: expect.stringContaining('nothing to accept'),
     })
     expect(await server.stop()).toBe(0)
+    expect(await operate(['accept-restore', '--anyway', '--reason', 'restored by other means'])).toMatchObject({
+      code: 0,
+      text: expect.stringContaining('epoch 2'),
+    })
 
-    for (const epoch of [2, 3]) {
+    for (const epoch of [3, 4]) {
       const fresh = await newDatabase()
       expect(await operate(['restore', file], fresh)).toMatchObject({ code: 0 })
       expect(await refusal(fresh)).toMatchObject({ code: 1, text: expect.stringContaining('it was restored from a backup') })
+      expect(await operate(['rewrap'], fresh)).toMatchObject({ code: 2, text: expect.stringContaining('it was restored from a backup') })
       expect(await operate(['accept-restore'], fresh)).toMatchObject({ code: 2, text: expect.stringContaining('Say why') })
       expect(await operate(['accept-restore', '--reason', 'drill'], fresh)).toMatchObject({
         code: 0,

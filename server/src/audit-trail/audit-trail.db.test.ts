@@ -104,6 +104,7 @@ test('AU-04 JSON Lines export holds the same rows, a line each, and goes on by i
       `orgs/${org.aurora}`,
       `?format=jsonl&limit=1&action=organization.update${cursor && `&cursor=${cursor}`}`,
     )
+    expect(page.text.match(/\n/g)).toHaveLength(1)
     lines.push(
       ...page.text
         .trimEnd()

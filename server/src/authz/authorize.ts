@@ -12,7 +12,10 @@ export type Authorized<A extends Action, R> = R & { readonly [proof]: A }
 /** How an allow came about; verbs that give rights away must ask. */
 export interface Authority {
   readonly action: Action
+  /** Override is what allowed it: without it the person might not. */
   readonly is_override: boolean
+  /** Override reaches this action, whether or not it was needed for it. */
+  readonly may_override: boolean
   readonly facts: Facts
 }
 const authorities = new WeakMap<object, Authority>()
@@ -74,7 +77,12 @@ export const authorize = async <A extends Action, R extends object>(
   if (!row) throw new Problem(kind.missing)
   // A fresh object: one proof must not speak for another use of the same row.
   const authorized = { ...row } as Authorized<A, R>
-  authorities.set(authorized, { action: judged.action, is_override: isOverrideAlone(judged.action, facts), facts })
+  authorities.set(authorized, {
+    action: judged.action,
+    is_override: isOverrideAlone(judged.action, facts),
+    may_override: isOverridden(judged.action, facts),
+    facts,
+  })
   return authorized
 }
 

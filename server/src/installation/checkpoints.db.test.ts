@@ -155,3 +155,19 @@ test('AU-02 a busy installation verifies while it is written to and checkpointed
   isBusy = false
   await busy
 })
+
+test('AU-02 a checkpoint written while the file is read is not missed', async () => {
+  const auditing = await auditKey(live.database, parseKeyRing(testKeys))
+  const store = checkpointFile(file)
+  const log = openLog()
+  const slow = {
+    ...store,
+    linesFrom: async (place: number) => {
+      const read = await store.linesFrom(place)
+      await rename('Meanwhile')
+      await writeCheckpoint(live.database, log)
+      return read
+    },
+  }
+  expect((await verifyRecord(live.database, auditing, slow, key)).faults).toEqual([])
+})

@@ -25,9 +25,10 @@ export const verifyRecord = async (
   store: CheckpointStore,
   checkpointKey: KeyObject,
 ): Promise<Verified & { checkpoints: number }> => {
+  // Asked before the file is read: a line is written before the database counts it, so the file can only be ahead.
+  const { checkpoint_number } = await database.reader.one(readInstallation())
   const checkpoints = readCheckpoints((await store.linesFrom(0)).lines, checkpointKey)
   return database.transaction('read', async (tx) => {
-    const { checkpoint_number } = await tx.one(readInstallation())
     const verified = await verifyChains(tx, auditKey, memoryOf(checkpoints))
     const missing = checkpoints.length < checkpoint_number ? [thinned(checkpoint_number, checkpoints.length)] : []
     return { ...verified, faults: [...missing, ...verified.faults], checkpoints: checkpoints.length }

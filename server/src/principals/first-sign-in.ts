@@ -15,7 +15,7 @@ export const welcome = async (work: Work, claims: HumanClaims, subscribers: Tena
   const username = claims.username ?? `user-${id.slice(-12)}`
   const { issuer, subject, email_verified } = claims
   // Some providers put placeholders there; nobody can be reached by them.
-  const email = claims.email !== null && claims.email.length >= 3 ? claims.email : null
+  const email = claims.email !== null && [...claims.email].length >= 3 ? claims.email : null
   const user = await work.tx.maybe(insertUser(proof, { id, username, email, email_verified, issuer, subject, is_seeded: false }, work.now))
   // A concurrent first request won; it has made everything.
   if (!user) return (await work.tx.one(userBySubject(issuer, subject))).id

@@ -114,6 +114,7 @@ test('HO-06 whatever a provider calls a person, he can sign in', async () => {
   const now = Math.floor(Date.now() / 1000)
   const odd = [
     { email: 'a' },
+    { email: '\u{1f600}a' },
     { preferred_username: 'next\u0085line' },
     { preferred_username: `${'x'.repeat(79)}\u{1f600}\u{1f600}` },
     { preferred_username: '\u{1f600}'.repeat(127), email: '' },
@@ -155,4 +156,24 @@ test('a superadmin who belongs to an organization has there what anybody has', a
   })
   expect(opened.status).toBe(201)
   expect(await live.auditOf('own-right')).toMatchObject([{ severity: 'info' }])
+})
+
+test('a superadmin with a small role of his own may not do less for it', async () => {
+  const path = `/api/v1/projects/${seeded.project.aurora}/members`
+  await live.sql('insert into tenant_memberships (id, tenant_id, user_id, created_at) values (gen_random_uuid(), $1, $2, now())', [
+    org.aurora,
+    user('grace'),
+  ])
+  expect((await live.call('amara', 'POST', path, { body: { user_id: user('grace'), role_name: 'project_admin' } })).status).toBe(201)
+  const given = await live.call('grace', 'POST', path, {
+    body: { user_id: user('anna'), role_name: 'project_owner' },
+    headers: { 'x-request-id': 'beyond' },
+  })
+  expect(given.status).toBe(201)
+  expect(await live.auditOf('beyond')).toMatchObject([{ severity: 'high' }])
+  expect((await live.call('grace', 'DELETE', `${path}/${user('anna')}`)).status).toBe(204)
+  expect((await live.call('grace', 'DELETE', `${path}/${user('grace')}`)).status).toBe(204)
+  // Beyond her own authority it is override again, which gives nothing to herself.
+  const mine = await live.call('grace', 'POST', path, { body: { user_id: user('grace'), role_name: 'project_owner' } })
+  expect(mine).toMatchObject({ status: 403, body: { details: { detail: 'override_self_grant' } } })
 })

@@ -15,10 +15,9 @@ import { requireWithinCeiling } from './ceiling.ts'
 export const addProjectMember: Answering<typeof Op> = async (work, { params, body }) => {
   const actions = ['project.member.invite', 'project.role.assign'] as const
   const project = await authorize(work, actions, projectKind, await work.tx.maybe(lockProject(params.project_id)))
-  const authority = authorityOf(project)
-  requireNoSelfGrant(work, authority, body.user_id)
   if (!isBuiltinRole(body.role_name) || tierOf(body.role_name) !== 'project') throw new Problem('role_not_found')
-  requireWithinCeiling(authority, 'project', permissionsOf(body.role_name))
+  const authority = requireWithinCeiling(authorityOf(project), 'project', permissionsOf(body.role_name))
+  requireNoSelfGrant(work, authority, body.user_id)
   if (!(await work.tx.maybe(tenantMembership(project.org_id, body.user_id)))) throw new Problem('not_tenant_member')
 
   await work.tx.one(insertProjectMembership(project, newId('membership'), body.user_id, work.actor.id, work.now))

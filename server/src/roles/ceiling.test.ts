@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type BuiltinRoleName, builtinRoleNames, permissionsOf, tierOf } from '../authz/catalogue.ts'
 import type { Facts } from '../authz/facts.ts'
 import { Problem } from '../kernel/problem.ts'
-import { isWithinCeiling, requireWithinCeiling } from './ceiling.ts'
+import { requireWithinCeiling } from './ceiling.ts'
 
 const authorityOf = (roles: readonly BuiltinRoleName[], is_override = false) => {
   const at = (tier: string) => ({
@@ -21,8 +21,23 @@ const authorityOf = (roles: readonly BuiltinRoleName[], is_override = false) => 
     tenant: { ...at('tenant'), is_member: true, is_suspended: false },
     project: { ...at('project'), is_member: true, is_archived: false },
   }
-  return { action: 'tenant.role.assign', is_override, facts } as const
+  return { action: 'tenant.role.assign', is_override, may_override: is_override, facts } as const
 }
+
+const isWithinCeiling = (...asked: Parameters<typeof requireWithinCeiling>): boolean => {
+  try {
+    requireWithinCeiling(...asked)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('a grant that only override allows is one made by override, and one within one’s own authority is not', () => {
+  const small = { ...authorityOf(['project_admin']), may_override: true }
+  expect(requireWithinCeiling(small, 'project', permissionsOf('project_owner')).is_override).toBe(true)
+  expect(requireWithinCeiling(small, 'project', permissionsOf('project_viewer')).is_override).toBe(false)
+})
 
 /** Who may give what, written by hand: a row is the grantor, its words are all the roles of the tier that he may give. */
 const mayGive: Record<'tenant' | 'project', Partial<Record<BuiltinRoleName, BuiltinRoleName[]>>> = {

@@ -3,19 +3,19 @@ import { Problem } from '../kernel/problem.ts'
 
 /**
  * Nobody gives what he does not hold: either the whole tier is within the grantor's authority, or every permission of the role
- * already is in his own effective set. Override satisfies it; that it gives nothing to its own user is checked apart.
+ * already is in his own effective set.
  */
-export const isWithinCeiling = (
-  { facts, is_override }: Pick<Authority, 'facts' | 'is_override'>,
-  tier: 'tenant' | 'project',
-  permissions: Iterable<string>,
-): boolean => {
-  if (is_override) return true
+const isWithinOwn = ({ facts }: Pick<Authority, 'facts'>, tier: 'tenant' | 'project', permissions: Iterable<string>): boolean => {
   const { allowed } = facts[tier]
   return allowed.has(`${tier}.role.assign_any`) || [...permissions].every((key) => allowed.has(key))
 }
 
-export const requireWithinCeiling = (authority: Authority, tier: 'tenant' | 'project', permissions: Iterable<string>): void => {
-  if (!isWithinCeiling(authority, tier, permissions))
-    throw new Problem('insufficient_permissions', { reason_code: 'permission_denied', detail: 'assignment_ceiling' })
+/**
+ * Throws where the role is beyond the grantor. Override satisfies the ceiling, but a grant that needed it is one made by override:
+ * the authority that is returned says so, and gives nothing to its own user.
+ */
+export const requireWithinCeiling = (authority: Authority, tier: 'tenant' | 'project', permissions: Iterable<string>): Authority => {
+  if (isWithinOwn(authority, tier, permissions)) return authority
+  if (authority.may_override) return { ...authority, is_override: true }
+  throw new Problem('insufficient_permissions', { reason_code: 'permission_denied', detail: 'assignment_ceiling' })
 }

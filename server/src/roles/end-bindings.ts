@@ -13,9 +13,9 @@ interface Owner {
 /** Only an owner, or the platform, ends an owner; and nobody ends the last one. One may always leave, unless one is the last. */
 const requireOwnerMayGo = (work: Work, by: Authority, owners: readonly Owner[], user_id: string, assignAny: string): void => {
   if (!owners.some(({ principal_id }) => principal_id === user_id)) return
-  const { facts, is_override } = by
+  const { facts, may_override } = by
   const isOwner = facts.tenant.allowed.has(assignAny) || facts.project.allowed.has(assignAny)
-  if (!isOwner && !is_override && work.actor.id !== user_id)
+  if (!isOwner && !may_override && work.actor.id !== user_id)
     throw new Problem('insufficient_permissions', { reason_code: 'permission_denied', detail: 'assignment_ceiling' })
   // Somebody who is disabled cannot look after anything.
   if (!owners.some(({ principal_id, is_disabled }) => principal_id !== user_id && !is_disabled)) throw new Problem('last_owner')
