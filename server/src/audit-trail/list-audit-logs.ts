@@ -42,8 +42,9 @@ const read = async (
     project_id: place.project_id,
     metadata: { filter: asked, rows: Math.min(rows.length, wanted.limit) },
   })
-  const page = listed(rows, wanted, ({ id }) => id, shown)
-  return format === 'jsonl' ? new Lines(page.items, page.after) : page
+  const { items, after } = listed(rows, wanted, ({ id }) => id)
+  const told = items.map(shown)
+  return format === 'jsonl' ? new Lines(told, after) : { items: told, after }
 }
 
 export const listPlatformAuditLogs: Answering<typeof OfPlatform> = async (work, { query: { tenant_id, ...query }, slice }) => {

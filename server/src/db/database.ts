@@ -102,6 +102,7 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
     let broken: Error | undefined
     client.on('error', onError)
     try {
+      // Two statements in one round trip: the driver answers with one result each, which its types do not know.
       const [, time] = (await heard(
         client.query(quick({ text: `${begin[mode]}; select transaction_timestamp() as now` })),
       )) as unknown as pg.QueryResult[]

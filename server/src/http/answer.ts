@@ -43,14 +43,9 @@ export const answer = <P, Q, B, R, A extends Action>(operation: Operation<P, Q, 
 /** A verb as its operation wants it: `Answering<typeof Op>`. */
 export type Answering<O> = O extends Operation<infer P, infer Q, infer B, infer R> ? Verb<P, Q, B, R> : never
 
-/** Reads one more row than asked for, to know whether there is more. */
-export const listed = <Item, Row>(
-  rows: readonly Row[],
-  { limit }: Slice,
-  placeOf: (row: Row) => string,
-  itemOf: (row: Row) => Item,
-): Listed<Item> => {
-  const shown = rows.slice(0, limit)
-  const last = shown.at(-1)
-  return { items: shown.map(itemOf), after: rows.length > limit && last !== undefined ? placeOf(last) : null }
+/** A page of rows, of which one more was read than asked for, to know whether there is more. */
+export const listed = <Row>(rows: readonly Row[], { limit }: Slice, placeOf: (row: Row) => string): Listed<Row> => {
+  const items = rows.slice(0, limit)
+  const last = items.at(-1)
+  return { items, after: rows.length > limit && last !== undefined ? placeOf(last) : null }
 }

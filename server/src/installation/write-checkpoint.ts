@@ -6,8 +6,8 @@ import { lostSince } from './compare-heads.ts'
 import { lockInstallation, noteCheckpoint } from './installation-queries.ts'
 
 const requireRemembered = async (tx: Tx, log: CheckpointLog, epoch: number): Promise<void> => {
-  const lost = await lostSince(tx, log)
   if (log.epoch() > epoch) throw new CheckpointsRefused('Another database has begun a later epoch with this checkpoint file.')
+  const lost = await lostSince(tx, log)
   if (lost) throw new CheckpointsRefused(`The database was put back under the running server: ${lost}.`)
 }
 

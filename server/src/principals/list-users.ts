@@ -7,10 +7,5 @@ import { allUsers } from './user-queries.ts'
 export const listUsers: Answering<typeof Op> = async (work, { slice }) => {
   await authorize(work, 'platform.admin', platformKind, thePlatform)
   const rows = await work.tx.many(allUsers(slice.after, slice.limit + 1))
-  return listed(
-    rows,
-    slice,
-    ({ id }) => id,
-    (row) => row,
-  )
+  return listed(rows, slice, ({ id }) => id)
 }

@@ -21,10 +21,5 @@ export const listOrganizations: Answering<typeof Op> = async (work, { slice }) =
     if (rows.length <= slice.limit) break
     after = rows.at(-1)!.id
   }
-  return listed(
-    shown,
-    slice,
-    ({ id }) => id,
-    (row) => row,
-  )
+  return listed(shown, slice, ({ id }) => id)
 }

@@ -8,10 +8,5 @@ import { findProject } from './project-queries.ts'
 export const listProjectMembers: Answering<typeof Op> = async (work, { params, slice }) => {
   const project = await authorize(work, 'project.member.read', projectKind, await work.tx.maybe(findProject(params.project_id)))
   const rows = await work.tx.many(membersOfProject(project.id, slice.after, slice.limit + 1))
-  return listed(
-    rows,
-    slice,
-    ({ user_id }) => user_id,
-    (row) => row,
-  )
+  return listed(rows, slice, ({ user_id }) => user_id)
 }

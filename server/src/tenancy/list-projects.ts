@@ -18,10 +18,5 @@ export const listProjects: Answering<typeof Op> = async (work, { params, slice }
       ? ownProjectsIn(organization.id, work.actor.id, slice.after, slice.limit + 1)
       : projectsIn(organization.id, slice.after, slice.limit + 1),
   )
-  return listed(
-    rows,
-    slice,
-    ({ id }) => id,
-    (row) => row,
-  )
+  return listed(rows, slice, ({ id }) => id)
 }
