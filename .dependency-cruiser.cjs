@@ -1,15 +1,17 @@
 // Which room may look into which. A new edge is a new word in this table, and so a line in a diff.
-const rails = ['http', 'authz', 'policies', 'audit', 'work', 'db', 'telemetry', 'kernel']
+const rails = ['http', 'authz', 'policies', 'audit', 'work', 'epochs', 'db', 'telemetry', 'kernel']
 
 const rooms = {
   kernel: [],
   telemetry: ['kernel'],
   db: ['kernel'],
+  epochs: ['db', 'kernel'],
   work: ['db', 'kernel'],
   audit: ['work', 'db', 'kernel'],
-  policies: ['work', 'db', 'kernel'],
-  authz: ['policies', 'audit', 'work', 'db', 'kernel'],
-  http: ['authz', 'policies', 'audit', 'work', 'db', 'telemetry', 'kernel'],
+  policies: ['epochs', 'work', 'db', 'kernel'],
+  authz: ['policies', 'audit', 'work', 'epochs', 'db', 'kernel'],
+  http: ['authz', 'policies', 'audit', 'work', 'epochs', 'db', 'telemetry', 'kernel'],
+  decisions: [...rails],
   tenancy: [...rails],
   principals: ['tenancy', ...rails],
   roles: ['principals', 'tenancy', ...rails],

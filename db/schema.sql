@@ -47,6 +47,15 @@ CREATE INDEX audit_logs_of_project ON public.audit_logs USING btree (project_id,
 CREATE INDEX audit_logs_of_tenant ON public.audit_logs USING btree (tenant_id, id);
 grant insert, select on audit_logs to gatehouse_app;
 
+create table epochs (
+  id uuid not null,
+  value bigint not null,
+  stamp uuid not null,
+  constraint epochs_pkey PRIMARY KEY (id),
+  constraint epochs_value_check CHECK ((value > 0))
+);
+grant insert, select, update on epochs to gatehouse_app;
+
 create table idempotency_keys (
   actor_type text not null,
   actor_id text not null,
@@ -108,6 +117,7 @@ create table organizations (
   constraint organizations_type_check CHECK ((type = ANY (ARRAY['personal'::text, 'enterprise'::text])))
 );
 CREATE UNIQUE INDEX organization_already_exists ON public.organizations USING btree (slug) WHERE (deleted_at IS NULL);
+CREATE CONSTRAINT TRIGGER organizations_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.organizations DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('organization');
 grant insert, select, update on organizations to gatehouse_app;
 
 create table platform_role_bindings (
@@ -129,8 +139,56 @@ create table platform_role_bindings (
   constraint platform_role_bindings_principal_type_check CHECK ((principal_type = 'user'::text))
 );
 CREATE UNIQUE INDEX platform_role_bindings_one_active ON public.platform_role_bindings USING btree (principal_type, principal_id, role_definition_id) WHERE (deleted_at IS NULL);
+CREATE CONSTRAINT TRIGGER platform_role_bindings_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.platform_role_bindings DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('platform');
 CREATE TRIGGER platform_role_fits BEFORE INSERT OR UPDATE ON public.platform_role_bindings FOR EACH ROW EXECUTE FUNCTION require_role_fits('platform');
 grant insert, select, update on platform_role_bindings to gatehouse_app;
+
+create table policy_constraints (
+  constraint_id uuid not null,
+  version integer not null,
+  key text not null,
+  scope_type text not null,
+  tenant_id uuid,
+  project_id uuid,
+  description text,
+  actions text[] not null,
+  effect text default 'deny'::text not null,
+  condition jsonb not null,
+  time_zone text not null,
+  is_locked boolean not null,
+  state text not null,
+  created_at timestamp with time zone not null,
+  created_by uuid,
+  reason text,
+  replaced_at timestamp with time zone,
+  replaced_by uuid,
+  delete_reason text,
+  constraint policy_constraints_pkey PRIMARY KEY (constraint_id, version),
+  constraint policy_constraints_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint policy_constraints_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint policy_constraints_replaced_by_fkey FOREIGN KEY (replaced_by) REFERENCES users(id),
+  constraint policy_constraints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES organizations(id),
+  constraint policy_constraints_actions_check CHECK (((cardinality(actions) >= 1) AND (cardinality(actions) <= 200))),
+  constraint policy_constraints_condition_check CHECK ((jsonb_typeof(condition) = 'object'::text)),
+  constraint policy_constraints_description_check CHECK (((length(description) >= 1) AND (length(description) <= 500))),
+  constraint policy_constraints_effect_check CHECK ((effect = 'deny'::text)),
+  constraint policy_constraints_end_whole CHECK (((delete_reason IS NULL) OR (replaced_at IS NOT NULL))),
+  constraint policy_constraints_key_check CHECK (((key ~ '^[a-z][a-z0-9_.-]*$'::text) AND (length(key) <= 100))),
+  constraint policy_constraints_scope CHECK (
+CASE scope_type
+    WHEN 'global'::text THEN (num_nonnulls(tenant_id, project_id) = 0)
+    WHEN 'tenant'::text THEN ((tenant_id IS NOT NULL) AND (project_id IS NULL))
+    ELSE ((project_id IS NOT NULL) AND (tenant_id IS NULL))
+END),
+  constraint policy_constraints_scope_type_check CHECK ((scope_type = ANY (ARRAY['global'::text, 'tenant'::text, 'project'::text]))),
+  constraint policy_constraints_state_check CHECK ((state = ANY (ARRAY['active'::text, 'disabled'::text]))),
+  constraint policy_constraints_time_zone_check CHECK (((length(time_zone) >= 1) AND (length(time_zone) <= 64))),
+  constraint policy_constraints_version_check CHECK ((version > 0))
+);
+CREATE UNIQUE INDEX constraint_already_exists ON public.policy_constraints USING btree (key, scope_type, COALESCE(project_id, tenant_id)) NULLS NOT DISTINCT WHERE (replaced_at IS NULL);
+CREATE UNIQUE INDEX policy_constraints_one_current ON public.policy_constraints USING btree (constraint_id) WHERE (replaced_at IS NULL);
+CREATE CONSTRAINT TRIGGER policy_constraints_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.policy_constraints DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('scoped');
+grant insert, select, update on policy_constraints to gatehouse_app;
 
 create table policy_definitions (
   key text not null,
@@ -159,10 +217,13 @@ create table policy_values (
   created_at timestamp with time zone not null,
   created_by uuid,
   replaced_at timestamp with time zone,
+  reason text,
+  replaced_by uuid,
   constraint policy_values_pkey PRIMARY KEY (id),
   constraint policy_values_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint policy_values_key_fkey FOREIGN KEY (key) REFERENCES policy_definitions(key),
   constraint policy_values_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint policy_values_replaced_by_fkey FOREIGN KEY (replaced_by) REFERENCES users(id),
   constraint policy_values_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES organizations(id),
   constraint policy_values_scope CHECK (
 CASE scope_type
@@ -174,6 +235,7 @@ END),
   constraint policy_values_version_check CHECK ((version > 0))
 );
 CREATE UNIQUE INDEX policy_values_one_current ON public.policy_values USING btree (key, scope_type, COALESCE(project_id, tenant_id)) NULLS NOT DISTINCT WHERE (replaced_at IS NULL);
+CREATE CONSTRAINT TRIGGER policy_values_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.policy_values DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('scoped');
 grant insert, select, update on policy_values to gatehouse_app;
 
 create table project_memberships (
@@ -194,6 +256,7 @@ create table project_memberships (
 );
 CREATE UNIQUE INDEX member_already_exists ON public.project_memberships USING btree (project_id, user_id) WHERE (deleted_at IS NULL);
 CREATE INDEX project_memberships_of_user ON public.project_memberships USING btree (user_id) WHERE (deleted_at IS NULL);
+CREATE CONSTRAINT TRIGGER project_memberships_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.project_memberships DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('scoped');
 grant insert, select, update on project_memberships to gatehouse_app;
 
 create table project_role_bindings (
@@ -217,6 +280,7 @@ create table project_role_bindings (
   constraint project_role_bindings_principal_type_check CHECK ((principal_type = ANY (ARRAY['user'::text, 'service_account'::text])))
 );
 CREATE UNIQUE INDEX project_role_bindings_one_active ON public.project_role_bindings USING btree (project_id, principal_type, principal_id, role_version_id) WHERE (deleted_at IS NULL);
+CREATE CONSTRAINT TRIGGER project_role_bindings_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.project_role_bindings DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('scoped');
 CREATE TRIGGER project_role_fits BEFORE INSERT OR UPDATE ON public.project_role_bindings FOR EACH ROW EXECUTE FUNCTION require_role_fits('project');
 grant insert, select, update on project_role_bindings to gatehouse_app;
 
@@ -237,6 +301,7 @@ create table projects (
   constraint projects_slug_check CHECK (((slug ~ '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$'::text) AND (length(slug) <= 63))),
   constraint projects_state_check CHECK ((state = ANY (ARRAY['active'::text, 'archived'::text])))
 );
+CREATE CONSTRAINT TRIGGER projects_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.projects DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
 grant insert, select, update on projects to gatehouse_app;
 
 create table role_definition_versions (
@@ -290,6 +355,7 @@ END),
 );
 CREATE UNIQUE INDEX role_definitions_one_builtin ON public.role_definitions USING btree (name) WHERE is_builtin;
 CREATE UNIQUE INDEX role_definitions_one_custom ON public.role_definitions USING btree (scope_id, name) WHERE ((NOT is_builtin) AND (deleted_at IS NULL));
+CREATE CONSTRAINT TRIGGER role_definitions_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.role_definitions DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('scoped');
 grant insert, select, update on role_definitions to gatehouse_app;
 
 create table role_permissions (
@@ -301,6 +367,7 @@ create table role_permissions (
   constraint role_permissions_effect_check CHECK ((effect = 'allow'::text)),
   constraint role_permissions_permission_key_check CHECK ((permission_key ~ '^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$'::text))
 );
+CREATE CONSTRAINT TRIGGER role_permissions_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.role_permissions DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('role_version');
 grant insert, select, update on role_permissions to gatehouse_app;
 
 create table schema_migrations (
@@ -329,6 +396,7 @@ create table tenant_memberships (
 );
 CREATE INDEX tenant_memberships_of_user ON public.tenant_memberships USING btree (user_id) WHERE (deleted_at IS NULL);
 CREATE UNIQUE INDEX tenant_memberships_one_active ON public.tenant_memberships USING btree (tenant_id, user_id) WHERE (deleted_at IS NULL);
+CREATE CONSTRAINT TRIGGER tenant_memberships_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.tenant_memberships DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('scoped');
 grant insert, select, update on tenant_memberships to gatehouse_app;
 
 create table tenant_role_bindings (
@@ -353,6 +421,7 @@ create table tenant_role_bindings (
   constraint tenant_role_bindings_principal_type_check CHECK ((principal_type = 'user'::text))
 );
 CREATE UNIQUE INDEX tenant_role_bindings_one_active ON public.tenant_role_bindings USING btree (tenant_id, principal_type, principal_id, role_version_id) WHERE (deleted_at IS NULL);
+CREATE CONSTRAINT TRIGGER tenant_role_bindings_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.tenant_role_bindings DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('scoped');
 CREATE TRIGGER tenant_role_fits BEFORE INSERT OR UPDATE ON public.tenant_role_bindings FOR EACH ROW EXECUTE FUNCTION require_role_fits('tenant');
 grant insert, select, update on tenant_role_bindings to gatehouse_app;
 
@@ -378,7 +447,54 @@ create table users (
   constraint users_role_check CHECK ((role = ANY (ARRAY['user'::text, 'admin'::text]))),
   constraint users_username_check CHECK (((length(username) >= 1) AND (length(username) <= 255)))
 );
+CREATE CONSTRAINT TRIGGER users_gone_move_epoch AFTER DELETE ON public.users DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('platform');
+CREATE CONSTRAINT TRIGGER users_move_epoch AFTER UPDATE ON public.users DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((((old.disabled_at IS DISTINCT FROM new.disabled_at) OR (old.role IS DISTINCT FROM new.role)) OR (old.oidc_issuer IS DISTINCT FROM new.oidc_issuer)) OR (old.oidc_subject IS DISTINCT FROM new.oidc_subject))) EXECUTE FUNCTION move_epoch_of_row('platform');
 grant insert, select, update on users to gatehouse_app;
+
+CREATE OR REPLACE FUNCTION public.epoch_of_row(kind text, changed jsonb)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select coalesce(
+    case kind
+      when 'organization' then (changed ->> 'id')::uuid
+      when 'project' then (changed ->> 'org_id')::uuid
+      when 'scoped' then coalesce(
+        (changed ->> 'tenant_id')::uuid,
+        (select p.org_id from projects p where p.id = (changed ->> 'project_id')::uuid))
+      when 'role_version' then (
+        select coalesce(d.tenant_id, (select p.org_id from projects p where p.id = d.project_id))
+          from role_definition_versions v join role_definitions d on d.id = v.role_definition_id
+         where v.id = (changed ->> 'role_version_id')::uuid)
+    end,
+    -- What lies in no tenant concerns the platform.
+    '00000000-0000-0000-0000-000000000000')
+$function$;
+
+CREATE OR REPLACE FUNCTION public.move_epoch(scope uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  moved text := coalesce(current_setting('gatehouse.moved', true), '');
+begin
+  if position(scope::text in moved) > 0 then return; end if;
+  insert into epochs as e (id, value, stamp) values (scope, 1, gen_random_uuid())
+    on conflict (id) do update set value = e.value + 1, stamp = gen_random_uuid();
+  perform set_config('gatehouse.moved', moved || scope::text, true);
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.move_epoch_of_row()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if tg_op = 'UPDATE' and to_jsonb(old) = to_jsonb(new) then return null; end if;
+  if tg_op <> 'INSERT' then perform move_epoch(epoch_of_row(tg_argv[0], to_jsonb(old))); end if;
+  if tg_op <> 'DELETE' then perform move_epoch(epoch_of_row(tg_argv[0], to_jsonb(new))); end if;
+  return null;
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.require_role_fits()
  RETURNS trigger

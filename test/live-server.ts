@@ -5,6 +5,7 @@ import { appendWith } from '../server/src/audit/append.ts'
 import { verifyChains } from '../server/src/audit/verify-chains.ts'
 import { parseKeyRing } from '../server/src/custody/key-ring.ts'
 import { type Database, openDatabase } from '../server/src/db/database.ts'
+import { keepFresh } from '../server/src/epochs/fresh.ts'
 import { createServer, type ServerParts } from '../server/src/http/server.ts'
 import { auditKey } from '../server/src/installation/own-secrets.ts'
 import { fixedId } from '../server/src/kernel/ids.ts'
@@ -62,6 +63,7 @@ export const liveServer = async (broken: Broken = {}) => {
     const parts: ServerParts = {
       ...composed({
         database,
+        fresh: keepFresh(database),
         append,
         tokens,
         verify: async () => ({ ...(await database.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }),

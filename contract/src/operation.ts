@@ -33,6 +33,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown, A
   readonly is_exportable: boolean
   /** The answer holds secret material: it is never stored, replayed or cached. */
   readonly is_secret_reply: boolean
+  /** Asks the engine and nothing else: answered without a transaction of its own, and counted against the limit for decisions. */
+  readonly is_decision: boolean
   readonly problems: readonly ProblemCode[]
   /** Exists only in the types. */
   readonly types?: { readonly params: P; readonly query: Q; readonly body: B; readonly reply: R }
@@ -53,6 +55,7 @@ interface Declared<P extends TProperties, Q extends TProperties, B extends TSche
   reply?: R
   success?: 200 | 201 | 202 | 204
   is_secret_reply?: boolean
+  is_decision?: boolean
   problems: readonly ProblemCode[]
 }
 
@@ -85,6 +88,7 @@ export const operation = <
   is_paged: false,
   is_exportable: false,
   is_secret_reply: declared.is_secret_reply ?? false,
+  is_decision: declared.is_decision ?? false,
   problems: declared.problems,
 })
 

@@ -1,7 +1,10 @@
 import * as auditLogs from './audit-logs.ts'
+import * as constraints from './constraints.ts'
+import * as decisions from './decisions.ts'
 import * as members from './members.ts'
 import type { Operation } from './operation.ts'
 import * as organizations from './organizations.ts'
+import * as policies from './policies.ts'
 import * as projects from './projects.ts'
 import * as users from './users.ts'
 
@@ -9,6 +12,6 @@ const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'actors' in value && 'path' in value
 
 /** Every operation there is, in the order of their ids. */
-export const operations: readonly Operation[] = [auditLogs, users, organizations, projects, members]
+export const operations: readonly Operation[] = [auditLogs, decisions, users, organizations, projects, members, policies, constraints]
   .flatMap((file) => Object.values(file).filter(isOperation))
   .sort((a, b) => (a.id < b.id ? -1 : 1))

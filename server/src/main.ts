@@ -1,6 +1,8 @@
 import { authRejections } from './audit/auth-rejections.ts'
 import { countedAppend } from './audit/counted-append.ts'
 import { parseConfig } from './config.ts'
+import { openDatabase } from './db/database.ts'
+import { keepFresh } from './epochs/fresh.ts'
 import { forgetOldAnswers } from './http/idempotency.ts'
 import { createServer } from './http/server.ts'
 import { CheckpointsRefused } from './installation/checkpoint.ts'
@@ -20,16 +22,18 @@ const start = async () => {
   const { issuers, host, port } = config
   const metrics = createMetrics()
   let app: Awaited<ReturnType<typeof createServer>> | undefined
-  const { database, ring, checkpoints, verify, ...installation } = await openInstallation(config, (error) =>
-    app ? app.log.warn({ err: error }, 'a database connection broke') : console.error(`database: ${error.message}`),
-  )
+  const onError = (error: Error) =>
+    app ? app.log.warn({ err: error }, 'a database connection broke') : console.error(`database: ${error.message}`)
+  const { database, ring, checkpoints, verify, ...installation } = await openInstallation(config, onError)
+  // Connections of its own: who asks whether something is still so must not wait behind those who change it.
+  const deciding = openDatabase({ url: config.database_url.reveal(), max_connections: 3, statement_timeout_ms: 1000, onError })
   await requireNotBehind(database, checkpoints)
   const append = countedAppend(installation.append, metrics.auditAppended)
   const rejections = authRejections(database, append)
   const stopTracing = await startTracing(config.otlp_endpoint === null ? null : { endpoint: config.otlp_endpoint })
   const tokens = humanTokens(issuers)
   app = await createServer({
-    ...composed({ database, append, verify, tokens, cursor_key: await ownSecret(database, ring, 'cursor_key') }),
+    ...composed({ database, fresh: keepFresh(deciding), append, verify, tokens, cursor_key: await ownSecret(database, ring, 'cursor_key') }),
     logger: loggerOptions(config.log_level),
     metrics,
     onRejected: rejections.note,
@@ -66,7 +70,7 @@ const start = async () => {
     await counts.tick()
     await checkpoint.tick()
     tokens.stop()
-    await database.close()
+    await Promise.all([database.close(), deciding.close()])
     await stopTracing()
     process.exit(code)
   }

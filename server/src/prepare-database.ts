@@ -1,5 +1,5 @@
 import { migrate } from './db/migrate.ts'
-import { mirrorDefinitions } from './policies/mirror-definitions.ts'
+import { mirrorDefinitions } from './policy-admin/mirror-definitions.ts'
 import { mirrorBuiltinRoles } from './roles/mirror-builtin-roles.ts'
 
 /** Migrations, and what the code owns mirrored into its tables, in one transaction. Returns the migrations it applied. */

@@ -2,9 +2,12 @@ import type { Append } from './audit/append.ts'
 import { auditTrailRoutes } from './audit-trail/audit-trail-routes.ts'
 import type { VerifyRecord } from './audit-trail/verify-audit-logs.ts'
 import type { Database } from './db/database.ts'
+import { decisionRoutes } from './decisions/decision-routes.ts'
+import type { Fresh } from './epochs/fresh.ts'
 import { sealedCursors } from './http/cursor.ts'
 import { type EnvelopeColumn, installationEnvelopes } from './installation/rewrap.ts'
 import type { Secret } from './kernel/secret.ts'
+import { policyAdminRoutes } from './policy-admin/policy-admin-routes.ts'
 import type { UserDisabling } from './principals/disable-user.ts'
 import { identifyPerson } from './principals/identify-person.ts'
 import type { HumanTokens } from './principals/oidc/human-tokens.ts'
@@ -27,6 +30,7 @@ const onUserDisabling: UserDisabling = [requireAnotherSuperadmin]
 /** What lives as long as the process and is made once: by the server, and by tests that put something broken in its place. */
 export interface Parts {
   readonly database: Database
+  readonly fresh: Fresh
   readonly append: Append
   readonly verify: VerifyRecord
   readonly cursor_key: Secret
@@ -38,13 +42,16 @@ const answersWith = ({ verify }: Pick<Parts, 'verify'>) => [
   ...principalRoutes(onUserDisabling),
   ...tenancyRoutes(tenancySubscribers),
   ...roleRoutes,
+  ...policyAdminRoutes,
   ...auditTrailRoutes(verify),
+  ...decisionRoutes,
 ]
 
 /** The product behind its HTTP door; who composes a server adds how it is observed and stopped. */
-export const composed = ({ database, append, verify, cursor_key, tokens }: Parts) => ({
+export const composed = ({ database, fresh, append, verify, cursor_key, tokens }: Parts) => ({
   answers: answersWith({ verify }),
   database,
+  fresh,
   append,
   cursors: sealedCursors(cursor_key),
   identify: identifyPerson(tokens, database, tenancySubscribers, append),

@@ -3,6 +3,7 @@ import { appendWith } from '../../server/src/audit/append.ts'
 import { verifyChains } from '../../server/src/audit/verify-chains.ts'
 import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
 import { openDatabase } from '../../server/src/db/database.ts'
+import { keepFresh } from '../../server/src/epochs/fresh.ts'
 import { createServer, type ServerParts } from '../../server/src/http/server.ts'
 import { auditKey } from '../../server/src/installation/own-secrets.ts'
 import { Secret } from '../../server/src/kernel/secret.ts'
@@ -24,6 +25,7 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
   const parts: ServerParts = {
     ...composed({
       database,
+      fresh: keepFresh(database),
       append,
       tokens,
       verify: async () => ({ ...(await direct.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }),

@@ -11,6 +11,7 @@ export interface RightfulCall {
 const { org, project, user } = seeded
 const ofOrg = { org_id: org.aurora }
 const ofProject = { project_id: project.aurora }
+const inOrg = { type: 'organization', tenant_id: org.aurora }
 const because = { reason: 'because' }
 
 /** One for each operation, in the seeded world; a new operation gets its line here, and every sweep then includes it. */
@@ -19,6 +20,10 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'audit_log.list_of_organization': { person: 'alice', params: ofOrg },
   'audit_log.list_of_project': { person: 'amara', params: ofProject },
   'audit_log.verify': { person: 'otto', params: {} },
+  'authz.decide': { person: 'anna', params: {}, body: { action: 'tenant.read', resource: inOrg } },
+  'authz.decide_batch': { person: 'anna', params: {}, body: { questions: [{ action: 'tenant.read', resource: inOrg }] } },
+  'authz.explain': { person: 'anna', params: {}, body: { action: 'tenant.read', resource: inOrg } },
+  'me.permissions': { person: 'anna', params: {} },
   'me.read': { person: 'anna', params: {} },
   'organization.create': { person: 'ada', params: {}, body: { name: 'New', slug: 'new', owner_user_id: user('anna'), ...because } },
   'organization.list': { person: 'anna', params: {} },

@@ -1,3 +1,5 @@
+import type { AttributeName } from '@gatehouse/contract/conditions'
+
 /**
  * The action registry: every key that can be asked about, in code, reviewed as code. What is not said here is not so: an action
  * is not open to override, not fit for service accounts and not a read unless its line says it.
@@ -11,6 +13,8 @@ export interface ActionEntry {
   readonly fit_for_service_accounts: boolean
   /** Still allowed in a suspended organization and an archived project. */
   readonly is_read: boolean
+  /** What its requests say of themselves, beyond what every request says. */
+  readonly carries: readonly AttributeName[]
 }
 
 const at = (tier: Tier, ...marks: Mark[]): ActionEntry => ({
@@ -18,7 +22,12 @@ const at = (tier: Tier, ...marks: Mark[]): ActionEntry => ({
   override_eligible: marks.includes('override'),
   fit_for_service_accounts: marks.includes('service_account'),
   is_read: marks.includes('read'),
+  carries: [],
 })
+
+/** What runs on machines can be told by region, model, size and flags; what is stored, by region and flags. */
+const onMachines = (...marks: Mark[]): ActionEntry => ({ ...at('project', ...marks), carries: ['region', 'sku', 'gpus', 'flags'] })
+const inStorage = (...marks: Mark[]): ActionEntry => ({ ...at('project', ...marks), carries: ['region', 'flags'] })
 
 export const actions = {
   // Platform: no membership is needed.
@@ -63,10 +72,10 @@ export const actions = {
   'tenant.user.remove': at('tenant', 'override'),
 
   // Project. What touches a customer's data or shell is never open to override.
-  'allocation.create': at('project', 'service_account'),
-  'allocation.read': at('project', 'service_account', 'read'),
-  'allocation.release': at('project', 'service_account'),
-  'allocation.ssh_keys.write': at('project'),
+  'allocation.create': onMachines('service_account'),
+  'allocation.read': onMachines('service_account', 'read'),
+  'allocation.release': onMachines('service_account'),
+  'allocation.ssh_keys.write': onMachines(),
   'project.access_grant.manage': at('project', 'override'),
   'project.access_grant.read': at('project', 'override', 'read'),
   'project.audit.read': at('project', 'override', 'service_account', 'read'),
@@ -83,18 +92,18 @@ export const actions = {
   'project.service_account.read': at('project', 'override', 'service_account', 'read'),
   'project.ssh_key.manage': at('project', 'service_account'),
   'project.ssh_key.read': at('project', 'override', 'service_account', 'read'),
-  'storage.bucket.manage': at('project', 'service_account'),
-  'storage.credential.issue': at('project', 'service_account'),
-  'storage.credential.read': at('project', 'service_account', 'read'),
-  'storage.credential.revoke': at('project'),
-  'storage.grant.manage': at('project'),
-  'storage.mount_plan.read': at('project', 'service_account', 'read'),
-  'storage.read': at('project', 'service_account', 'read'),
-  'storage.write': at('project', 'service_account'),
-  'terminal.connect': at('project', 'service_account'),
-  'workload.manage': at('project', 'service_account'),
-  'workload.read': at('project', 'service_account', 'read'),
-  'workload.token.issue': at('project', 'service_account'),
+  'storage.bucket.manage': inStorage('service_account'),
+  'storage.credential.issue': inStorage('service_account'),
+  'storage.credential.read': inStorage('service_account', 'read'),
+  'storage.credential.revoke': inStorage(),
+  'storage.grant.manage': inStorage(),
+  'storage.mount_plan.read': inStorage('service_account', 'read'),
+  'storage.read': inStorage('service_account', 'read'),
+  'storage.write': inStorage('service_account'),
+  'terminal.connect': onMachines('service_account'),
+  'workload.manage': onMachines('service_account'),
+  'workload.read': onMachines('service_account', 'read'),
+  'workload.token.issue': onMachines('service_account'),
 } as const satisfies Record<string, ActionEntry>
 
 export type Action = keyof typeof actions
@@ -106,9 +115,29 @@ export type PermissionKey = Action | typeof overridePermission
 export const isAction = (key: string): key is Action => Object.hasOwn(actions, key)
 
 /** A relation of the actor to the resource gives these keys, for that resource only. */
-export const relationKeys = {
-  self: ['me.read', 'tenant.user.leave', 'project.member.leave'],
-  belongs_to_tenant: ['tenant.project.read_own'],
-  belongs_to_project: ['project.read'],
-} as const satisfies Record<string, readonly Action[]>
-export type Relation = keyof typeof relationKeys
+export const relationKeys: Readonly<Record<Relation, ReadonlySet<Action>>> = {
+  self: new Set<Action>(['me.read', 'tenant.user.leave', 'project.member.leave']),
+}
+export type Relation = 'self'
+
+/** Belonging somewhere gives these keys there, whatever roles say. */
+export const membershipKeys: Readonly<Partial<Record<Action, 'tenant' | 'project'>>> = {
+  'tenant.project.read_own': 'tenant',
+  'project.read': 'project',
+}
+
+/** What belongs to the person and not to his work: no rule takes it away. */
+const personal = new Set<Action>(['me.read', 'tenant.user.leave', 'project.member.leave', 'tenant.project.read_own'])
+export const isConstrainable = (action: Action): boolean => !personal.has(action)
+
+/** Never in a custom role, whatever its tier: who could give these would have no ceiling. */
+const reserved = new Set<Action>([
+  'tenant.role.assign_any',
+  'tenant.role.define',
+  'tenant.project.appoint_owner',
+  'project.role.assign_any',
+  'project.role.define',
+  ...personal,
+])
+export const isGrantable = (key: string, tier: Tier): key is Action =>
+  isAction(key) && tier !== 'platform' && actions[key].tier === tier && !reserved.has(key)

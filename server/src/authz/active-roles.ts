@@ -1,21 +1,23 @@
 import { sqlPart } from '../db/statement.ts'
 
 /**
- * Which bindings count, said once: not ended, not past their end, and of a role that was not deleted. A part of a statement, with the
- * binding as `b`, its version as `v` and its role as `d`; the arguments are columns of the statement around it.
+ * Which bindings count, said once: not ended, and of a role that was not deleted. A part of a statement, with the binding as `b`, its
+ * version as `v` and its role as `d`; the arguments are columns of the statement around it.
  */
-const activeRoles = (tier: 'tenant' | 'project') => (scope: string, user: string) =>
+const boundRoles = (tier: 'tenant' | 'project') => (scope: string, user: string) =>
   sqlPart(`
         from ${tier}_role_bindings b
         join role_definition_versions v on v.id = b.role_version_id
         join role_definitions d on d.id = v.role_definition_id
        where b.${tier}_id = ${scope} and b.principal_type = 'user' and b.principal_id = ${user} and b.deleted_at is null
-         and (b.expires_at is null or b.expires_at > transaction_timestamp()) and d.deleted_at is null`)
+         and d.deleted_at is null`)
 
-export const activeTenantRoles = activeRoles('tenant')
-export const activeProjectRoles = activeRoles('project')
+/** They may still come to their end, which whoever reads them looks at. */
+export const boundTenantRoles = boundRoles('tenant')
+export const boundProjectRoles = boundRoles('project')
 
-/** Their names, for people. */
-const roleNames = (roles: ReturnType<typeof activeTenantRoles>) => sqlPart(`array(select d.name ${roles.text} order by d.name)`)
-export const tenantRoleNames = (scope: string, user: string) => roleNames(activeTenantRoles(scope, user))
-export const projectRoleNames = (scope: string, user: string) => roleNames(activeProjectRoles(scope, user))
+/** The names of those that count now, for people. */
+const roleNames = (roles: ReturnType<typeof boundTenantRoles>) =>
+  sqlPart(`array(select d.name ${roles.text} and (b.expires_at is null or b.expires_at > transaction_timestamp()) order by d.name)`)
+export const tenantRoleNames = (scope: string, user: string) => roleNames(boundTenantRoles(scope, user))
+export const projectRoleNames = (scope: string, user: string) => roleNames(boundProjectRoles(scope, user))

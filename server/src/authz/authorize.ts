@@ -1,9 +1,10 @@
+import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
-import type { Asked, Work } from '../work/work.ts'
-import { type Action, actions, isAction } from './actions.ts'
+import type { Asked, Trail, Work } from '../work/work.ts'
+import { type Action, actions, isAction, type Relation } from './actions.ts'
 import { type Decision, decide, isOverridden } from './decide.ts'
-import { type Facts, readFacts } from './facts.ts'
-import { type Kind, nowhere } from './kind.ts'
+import { type Facts, readFacts, readFactsIn } from './facts.ts'
+import { type Kind, nowhere, type Place } from './kind.ts'
 
 declare const proof: unique symbol
 /** A row, and the proof that this work may do `A` to it. Only this room can make one. */
@@ -43,6 +44,41 @@ const isVisible = (alternatives: readonly Action[], facts: Facts, { decision }: 
   // A disabled actor learns that he is disabled, whatever he asked for.
   decision.reason_code === 'actor_disabled'
 
+/** What is judged: one of these actions, on something of this kind in this place, which may not be there. */
+interface Asking {
+  readonly alternatives: readonly Action[]
+  readonly kind: Pick<Kind<never>, 'type' | 'missing'>
+  readonly place: Place
+  readonly is_there: boolean
+}
+
+/** Throws unless one of the alternatives is allowed; either way it leaves its trace. */
+export const requireAllowed = (trail: Trail, { alternatives, kind, place, is_there }: Asking, facts: Facts): Action => {
+  trail.platform_role = facts.platform_role
+  const judged = judge(alternatives, facts)
+  const { decision } = judged
+  trail.asked.push({
+    decision_id: newId('decision'),
+    actions: alternatives,
+    resource_type: kind.type,
+    resource_id: place.id,
+    tenant_id: place.tenant_id,
+    project_id: place.project_id,
+    relations: place.relations,
+    missing: kind.missing,
+    allowed: decision.decision === 'allow',
+    reason_code: decision.reason_code,
+    is_member: facts.tenant.is_member,
+  })
+  if (decision.decision === 'deny') {
+    if (!isVisible(alternatives, facts, judged) || (!is_there && decision.reason_code === 'membership_missing'))
+      throw new Problem(kind.missing)
+    throw new Problem('insufficient_permissions', { reason_code: decision.reason_code })
+  }
+  if (!is_there) throw new Problem(kind.missing)
+  return judged.action
+}
+
 /**
  * Throws unless the actor may do the action (or one of the alternatives) to the row. An absent row and one in a tenant of
  * strangers answer alike, byte for byte: the absent one is judged as lying in no tenant at all.
@@ -55,32 +91,14 @@ export const authorize = async <A extends Action, R extends object>(
 ): Promise<Authorized<A, R>> => {
   const alternatives: readonly A[] = typeof action === 'string' ? [action] : action
   const place = row ? kind.placeOf(row, work.actor) : nowhere
-  const facts = await readFacts(work, place)
-  work.trail.platform_role = facts.platform_role
-  const judged = judge(alternatives, facts)
-  const { decision } = judged
-  work.trail.asked.push({
-    actions: alternatives,
-    resource_type: kind.type,
-    resource_id: place.id,
-    tenant_id: place.tenant_id,
-    project_id: place.project_id,
-    missing: kind.missing,
-    allowed: decision.decision === 'allow',
-    reason_code: decision.reason_code,
-    is_member: facts.tenant.is_member,
-  })
-  if (decision.decision === 'deny') {
-    if (!isVisible(alternatives, facts, judged) || (!row && decision.reason_code === 'membership_missing')) throw new Problem(kind.missing)
-    throw new Problem('insufficient_permissions', { reason_code: decision.reason_code })
-  }
-  if (!row) throw new Problem(kind.missing)
+  const facts = await readFacts(work, kind.type, place)
+  const allowed = requireAllowed(work.trail, { alternatives, kind, place, is_there: row !== undefined }, facts)
   // A fresh object: one proof must not speak for another use of the same row.
   const authorized = { ...row } as Authorized<A, R>
   authorities.set(authorized, {
-    action: judged.action,
-    is_override: isOverrideAlone(judged.action, facts),
-    may_override: isOverridden(judged.action, facts),
+    action: allowed,
+    is_override: isOverrideAlone(allowed, facts),
+    may_override: isOverridden(allowed, facts),
     facts,
   })
   return authorized
@@ -89,22 +107,22 @@ export const authorize = async <A extends Action, R extends object>(
 /** Asks the questions of an earlier work once more, before its answer is given out again. */
 export const authorizeAgain = async (work: Work, asked: readonly Asked[]): Promise<void> => {
   // Whatever there is to say again, it is not said to somebody who has been disabled since.
-  if ((await readFacts(work, nowhere)).is_actor_disabled) throw new Problem('insufficient_permissions', { reason_code: 'actor_disabled' })
-  for (const { actions: alternatives, resource_type, resource_id, tenant_id, project_id, missing } of asked) {
-    const relations = resource_id === work.actor.id ? (['self'] as const) : []
-    const kind = { type: resource_type, missing, placeOf: () => ({ id: resource_id, tenant_id, project_id, relations }) }
-    await authorize(work, alternatives.filter(isAction), kind, {})
+  if ((await readFacts(work, 'platform', nowhere)).actor.is_disabled)
+    throw new Problem('insufficient_permissions', { reason_code: 'actor_disabled' })
+  for (const { actions: alternatives, resource_type, resource_id, tenant_id, project_id, relations, missing } of asked) {
+    const place = { id: resource_id, tenant_id, project_id, relations: relations as readonly Relation[] }
+    await authorize(work, alternatives.filter(isAction), { type: resource_type, missing, placeOf: () => place }, {})
   }
 }
 
 /** The rows among these that the actor may do the action to; for lists, which show exactly what a single read would. */
 export const authorizedAmong = async <R extends object>(work: Work, action: Action, kind: Kind<R>, rows: readonly R[]): Promise<R[]> => {
-  const seen: R[] = []
-  for (const row of rows) {
-    const facts = await readFacts(work, kind.placeOf(row, work.actor))
-    if (decide(action, facts).decision === 'allow') seen.push(row)
-  }
-  return seen
+  const facts = await readFactsIn(
+    work,
+    kind.type,
+    rows.map((row) => kind.placeOf(row, work.actor)),
+  )
+  return rows.filter((_, index) => decide(action, facts[index]!).decision === 'allow')
 }
 
 export type SystemCause = 'first_sign_in' | 'founding' | 'membership_cascade' | 'development_seed'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { actions, isAction, relationKeys } from './actions.ts'
+import { actions, isAction, membershipKeys, relationKeys } from './actions.ts'
 import {
   builtinRoleNames,
   builtinRoles,
@@ -229,7 +229,7 @@ test.each([...baselineMarks, ...extension])(
 test('DE-08 what no table names is given by a relation alone, and is open neither to override nor to service accounts', () => {
   const rest = Object.keys(actions).filter((key) => !everyKey.includes(key))
   expect(rest.sort()).toEqual(['me.read', 'project.member.leave', 'tenant.project.read_own', 'tenant.user.leave'])
-  const related = Object.values(relationKeys).flat() as string[]
+  const related: string[] = [...Object.values(relationKeys).flatMap((keys) => [...keys]), ...Object.keys(membershipKeys)]
   for (const key of rest) {
     expect(related).toContain(key)
     expect(actions[key as keyof typeof actions]).toMatchObject({ override_eligible: false, fit_for_service_accounts: false })

@@ -1,4 +1,6 @@
-import { type Action, actions, overridePermission, type Relation, relationKeys, type Tier } from './actions.ts'
+import type { ActorType } from '@gatehouse/contract/operation'
+import { type AttributesIn, type Constraint, covers, denies, effectiveRules, type ScopeType } from '../policies/constraint.ts'
+import { type Action, actions, isConstrainable, membershipKeys, overridePermission, type Relation, relationKeys, type Tier } from './actions.ts'
 
 export type ReasonCode =
   | 'permission_denied'
@@ -7,7 +9,7 @@ export type ReasonCode =
   | 'policy_constraint_denied'
   | 'role_disabled'
   | 'actor_disabled'
-export type AppliedScope = 'global' | 'tenant' | 'project'
+export type AppliedScope = ScopeType
 
 export interface Decision {
   readonly decision: 'allow' | 'deny'
@@ -22,22 +24,47 @@ export interface Grants {
   readonly by_disabled: ReadonlySet<string>
 }
 
+/** How far a machine's token reaches. What is null bounds nothing. */
+export interface TokenBounds {
+  readonly tenant_id: string | null
+  readonly project_id: string | null
+  readonly actions: ReadonlySet<string> | null
+}
+
+/** A short, approved exception for one person: these actions, in that scope, in that time. */
+export interface Elevation {
+  readonly id: string
+  readonly scope: AppliedScope
+  readonly tenant_id: string | null
+  readonly project_id: string | null
+  readonly actions: readonly string[]
+  readonly starts_at: string
+  readonly ends_at: string
+}
+
 /** All that a decision rests on. Same input, same answer: there is no clock, no I/O and no chance behind it. */
 export interface DecisionInput {
-  readonly is_actor_disabled: boolean
-  /** False where a machine token's class, binding or scope does not reach the action and resource. People have no such bounds. */
-  readonly is_within_token: boolean
+  readonly actor: { readonly id: string; readonly type: ActorType | 'system'; readonly is_disabled: boolean }
+  /** People have none. */
+  readonly token: TokenBounds | null
   readonly platform: Grants
   readonly tenant: Grants & { readonly is_member: boolean; readonly is_suspended: boolean }
   readonly project: Grants & { readonly is_member: boolean; readonly is_archived: boolean }
-  readonly relations: ReadonlySet<Relation>
-  /** The scope of a live elevation that names this action and scope. */
-  readonly elevation: AppliedScope | null
-  /** The constraint that denies, if one does: its scope, and whether it is locked. */
-  readonly constraint: { readonly scope: AppliedScope; readonly is_locked: boolean } | null
+  readonly resource: {
+    readonly type: string
+    readonly tenant_id: string | null
+    readonly project_id: string | null
+    readonly relations: ReadonlySet<Relation>
+  }
+  /** The instant of the question, by the database's clock. */
+  readonly now: string
+  readonly elevations: readonly Elevation[]
+  /** The current rules on the way from the platform to the resource. */
+  readonly constraints: readonly Constraint[]
+  readonly attributesIn: AttributesIn
 }
 
-const scopeOf = { platform: 'global', tenant: 'tenant', project: 'project' } as const satisfies Record<Tier, AppliedScope>
+export const scopeOf = { platform: 'global', tenant: 'tenant', project: 'project' } as const satisfies Record<Tier, AppliedScope>
 
 const allow = (applied_scope: AppliedScope): Decision => ({ decision: 'allow', reason_code: null, applied_scope, policy_source: 'in_code' })
 const deny = (reason_code: ReasonCode, applied_scope: AppliedScope, policy_source: Decision['policy_source'] = 'in_code'): Decision => ({
@@ -53,33 +80,83 @@ export const hasOverride = (input: Pick<DecisionInput, 'platform'>): boolean => 
 export const isOverridden = (action: Action, input: Pick<DecisionInput, 'platform'>): boolean =>
   actions[action].override_eligible && hasOverride(input)
 
-const isMember = (tier: Tier, { tenant, project }: DecisionInput) =>
-  tier === 'platform' || (tier === 'tenant' ? tenant.is_member : project.is_member)
+/** A token that is bound to a project reaches what is judged there, and that project's own record. */
+export const isWithinToken = (action: Action, { token, resource }: Pick<DecisionInput, 'token' | 'resource'>): boolean => {
+  if (!token) return true
+  if (token.actions && !token.actions.has(action)) return false
+  if (token.tenant_id !== null && token.tenant_id !== resource.tenant_id) return false
+  if (token.project_id === null) return true
+  return token.project_id === resource.project_id && (actions[action].tier === 'project' || action === 'project.read')
+}
 
-const isFrozen = (action: Action, { tenant, project }: DecisionInput): AppliedScope | null => {
+const narrowness: readonly AppliedScope[] = ['project', 'tenant', 'global']
+const reaches = ({ scope, tenant_id, project_id }: Elevation, { resource }: DecisionInput): boolean => {
+  if (scope === 'global') return true
+  return scope === 'tenant' ? tenant_id === resource.tenant_id : project_id === resource.project_id
+}
+
+/** The live elevation that names this action and scope; of several the narrowest, then the one with the first id. */
+export const elevationFor = (action: Action, input: DecisionInput): Elevation | undefined => {
+  if (input.elevations.length === 0 || input.actor.type !== 'user') return undefined
+  return input.elevations
+    .filter((each) => each.actions.includes(action) && reaches(each, input) && each.starts_at <= input.now && input.now < each.ends_at)
+    .sort((a, b) => narrowness.indexOf(a.scope) - narrowness.indexOf(b.scope) || (a.id < b.id ? -1 : 1))[0]
+}
+
+/** A project's own record is also for those who belong to the project and, being machines, to no tenant. */
+export const isMember = (action: Action, { tenant, project }: DecisionInput): boolean => {
+  if (action === 'project.read') return tenant.is_member || project.is_member
+  const { tier } = actions[action]
+  return tier === 'platform' || (tier === 'tenant' ? tenant.is_member : project.is_member)
+}
+
+export const isGivenByRelation = (action: Action, { actor, resource }: DecisionInput): boolean => {
+  if (actor.type !== 'user') return false
+  for (const relation of resource.relations) if (relationKeys[relation].has(action)) return true
+  return false
+}
+
+export const isGivenByMembership = (action: Action, input: DecisionInput): boolean => {
+  const where = membershipKeys[action]
+  return where !== undefined && input[where].is_member
+}
+
+export const frozenScope = (action: Action, { tenant, project }: DecisionInput): AppliedScope | null => {
   if (actions[action].is_read) return null
   if (tenant.is_suspended) return 'tenant'
   return project.is_archived ? 'project' : null
+}
+
+/** The rule that denies this request, if one does. */
+export const denyingRule = (action: Action, { constraints, attributesIn }: DecisionInput, isLockedOnly = false): Constraint | undefined => {
+  if (constraints.length === 0 || !isConstrainable(action)) return undefined
+  return effectiveRules(constraints).find(
+    (rule) => (rule.is_locked || !isLockedOnly) && covers(rule, action) && denies(rule, attributesIn),
+  )
 }
 
 /** The order of the questions is the specification: the first that settles the matter names the reason. */
 export const decide = (action: Action, input: DecisionInput): Decision => {
   const { tier } = actions[action]
   const scope = scopeOf[tier]
-  const { constraint, elevation } = input
 
-  if (input.is_actor_disabled) return deny('actor_disabled', 'global')
-  if (!input.is_within_token) return deny('scope_mismatch', scope)
+  if (input.actor.is_disabled) return deny('actor_disabled', 'global')
+  if (!isWithinToken(action, input)) return deny('scope_mismatch', scope)
   if (isOverridden(action, input)) return allow('global')
-  if (elevation) return constraint?.is_locked ? deny('policy_constraint_denied', constraint.scope, 'policy_values') : allow(elevation)
-  if (!isMember(tier, input)) return deny('membership_missing', scope)
 
+  const elevation = elevationFor(action, input)
+  if (elevation) {
+    const locked = denyingRule(action, input, true)
+    return locked ? deny('policy_constraint_denied', locked.scope_type, 'policy_values') : allow(elevation.scope)
+  }
+
+  if (!isMember(action, input)) return deny('membership_missing', scope)
   const { allowed, by_disabled } = input[tier]
-  const byRelation = [...input.relations].some((relation) => (relationKeys[relation] as readonly Action[]).includes(action))
-  if (!allowed.has(action) && !byRelation) return deny(by_disabled.has(action) ? 'role_disabled' : 'permission_denied', scope)
+  if (!allowed.has(action) && !isGivenByMembership(action, input) && !isGivenByRelation(action, input))
+    return deny(by_disabled.has(action) ? 'role_disabled' : 'permission_denied', scope)
 
-  const frozen = isFrozen(action, input)
+  const frozen = frozenScope(action, input)
   if (frozen) return deny('policy_constraint_denied', frozen)
-  if (constraint) return deny('policy_constraint_denied', constraint.scope, 'policy_values')
-  return allow(scope)
+  const rule = denyingRule(action, input)
+  return rule ? deny('policy_constraint_denied', rule.scope_type, 'policy_values') : allow(scope)
 }

@@ -32,7 +32,8 @@ afterEach(async () => {
 /** Past every rule of the code, as the owner. */
 const force = (text: string) => asSuperuser(clone.ownerUrl, (client) => client.query(text))
 const factsOf = (actor: Actor, place: Place) =>
-  database.transaction('read', (tx) => readFacts({ actor, correlation_id: 'test', now: tx.now, tx, trail: newTrail() }, place))
+  database.transaction('read', (tx) => readFacts({ actor, correlation_id: 'test', source_ip: null, now: tx.now, tx, trail: newTrail() }, 'organization', place),
+  )
 const facts = (username: string, place: Place) => factsOf({ type: 'user', id: user(username) }, place)
 const sorted = (keys: Iterable<string>) => [...keys].sort()
 const said = async (username: string, action: Action, place: Place) => {
@@ -250,7 +251,7 @@ describe('who is nobody', () => {
     { type: 'node_agent', id: user('ada') },
   ] as Actor[])('$type $id has nothing and is told that it is disabled', async (actor) => {
     const found = await factsOf(actor, inTraining)
-    expect(found).toMatchObject({ is_actor_disabled: true, may_know: false, platform: { allowed: new Set() } })
+    expect(found).toMatchObject({ actor: { is_disabled: true }, may_know: false, platform: { allowed: new Set() } })
     expect(decide('tenant.read', found).reason_code).toBe('actor_disabled')
   })
 

@@ -1,77 +1,99 @@
+import { type ChainEnd, readChains } from '../policies/constraint-chain.ts'
+import type { Constraint } from '../policies/constraint.ts'
 import type { Actor, Work } from '../work/work.ts'
-import { actions, isAction, type Relation, type Tier } from './actions.ts'
-import { defaultPlatformRole, highestPlatformRole, isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
-import type { DecisionInput, Grants } from './decide.ts'
-import { userFacts } from './facts-queries.ts'
+import { attributesIn, type RequestAttributes } from './attributes.ts'
+import { defaultPlatformRole, highestPlatformRole } from './catalogue.ts'
+import type { DecisionInput } from './decide.ts'
 import type { Place } from './kind.ts'
+import { readStandings, type Standing, standingOf } from './standing.ts'
 
 export interface Facts extends DecisionInput {
+  readonly standing: Standing
   /** The highest platform role, for the record. */
   readonly platform_role: string
   /** A stranger to the tenant may not learn what exists in it. */
   readonly may_know: boolean
 }
 
-type BoundRole = { name: string; is_builtin: boolean; state: string; permissions: readonly string[] }
-
-const none: Grants = { allowed: new Set(), by_disabled: new Set() }
-
-/** A custom role can hold only actions of its own tier: what was forced into the table beyond that is not heard. */
-const permissionsIn = (tier: Tier, role: BoundRole): Iterable<string> => {
-  if (role.is_builtin) return isBuiltinRole(role.name) && tierOf(role.name) === tier ? permissionsOf(role.name) : []
-  return role.permissions.filter((key) => isAction(key) && actions[key].tier === tier)
-}
-
-const grantsIn = (tier: Tier, roles: readonly BoundRole[]): Grants => {
-  const allowed = new Set<string>()
-  const by_disabled = new Set<string>()
-  for (const role of roles) {
-    // An unknown state is not an active one.
-    const into = role.state === 'active' ? allowed : by_disabled
-    for (const key of permissionsIn(tier, role)) into.add(key)
-  }
-  return { allowed, by_disabled }
-}
-
-/** What is true of an actor whose record is not there: nothing that would allow anything. */
-const nobody: Facts = {
-  is_actor_disabled: true,
-  is_within_token: false,
-  platform: none,
-  tenant: { ...none, is_member: false, is_suspended: false },
-  project: { ...none, is_member: false, is_archived: false },
-  relations: new Set(),
-  elevation: null,
-  constraint: null,
-  platform_role: defaultPlatformRole,
-  may_know: false,
-}
-
-export const readFacts = async (work: Work, place: Place, actor: Actor = work.actor): Promise<Facts> => {
-  if (actor.type !== 'user') return nobody
-  const row = await work.tx.maybe(userFacts(actor.id, place.tenant_id, place.project_id))
-  if (!row) return nobody
-  const platform_role = highestPlatformRole(row.platform_roles.map((role) => role.name))
-  const relations = new Set<Relation>(place.relations)
-  if (row.is_tenant_member) relations.add('belongs_to_tenant')
-  if (row.is_project_member) relations.add('belongs_to_project')
-  return {
-    is_actor_disabled: row.is_disabled,
-    is_within_token: true,
-    platform: grantsIn('platform', row.platform_roles),
-    tenant: { ...grantsIn('tenant', row.tenant_roles), is_member: row.is_tenant_member, is_suspended: isNot('active', row.tenant_state) },
-    project: {
-      ...grantsIn('project', row.project_roles),
-      // A project membership without one of the tenant that owns it cannot exist; if it did, it would count for nothing.
-      is_member: row.is_project_member && row.is_tenant_member,
-      is_archived: isNot('active', row.project_state),
-    },
-    relations,
-    elevation: null,
-    constraint: null,
-    platform_role,
-    may_know: row.is_tenant_member || platform_role !== defaultPlatformRole,
-  }
-}
+/** Somebody of whom nothing is known: nothing that would allow anything. */
+export const blank = (user_id: string, is_disabled: boolean): Standing =>
+  standingOf({
+    user_id,
+    is_disabled,
+    platform_roles: [],
+    tenant_state: null,
+    is_tenant_member: false,
+    tenant_roles: [],
+    project_tenant_id: null,
+    project_state: null,
+    is_project_member: false,
+    project_roles: [],
+  })
 
 const isNot = (state: string, found: string | null) => found !== null && found !== state
+
+/** What is asked about, apart from who asks. */
+export interface Circumstances {
+  readonly actor: Pick<Actor, 'type' | 'id'>
+  readonly place: Place
+  readonly resource_type: string
+  readonly attributes: RequestAttributes
+  readonly now: string
+}
+
+/** The input of a decision, put together from what was read. */
+export const factsOf = (
+  standing: Standing,
+  constraints: readonly Constraint[],
+  { actor, place, resource_type, attributes, now }: Circumstances,
+): Facts => {
+  const grants = standing.grantsAt(now)
+  const active = standing.platform_roles.filter(({ state }) => state === 'active').map(({ name }) => name)
+  const platform_role = highestPlatformRole(active)
+  return {
+    actor: { id: actor.id, type: actor.type, is_disabled: standing.is_disabled },
+    token: null,
+    platform: grants.platform,
+    tenant: { ...grants.tenant, is_member: standing.is_tenant_member, is_suspended: isNot('active', standing.tenant_state) },
+    project: {
+      ...grants.project,
+      // A project membership without one of the tenant that owns it cannot exist; if it did, it would count for nothing.
+      is_member: standing.is_project_member && standing.is_tenant_member,
+      is_archived: isNot('active', standing.project_state),
+    },
+    resource: { type: resource_type, tenant_id: place.tenant_id, project_id: place.project_id, relations: new Set(place.relations) },
+    now,
+    elevations: [],
+    constraints,
+    attributesIn: attributesIn({ time: now, ...attributes, resource_type, actor_type: actor.type }),
+    standing,
+    platform_role,
+    may_know: standing.is_tenant_member || platform_role !== defaultPlatformRole,
+  }
+}
+
+/** Actors without a record are nobody, and nobody is disabled. */
+export const nobody = (actor: Pick<Actor, 'id'>): Standing => blank(actor.id, true)
+
+/** How a request describes itself: what the connection tells. */
+const attributesOf = ({ source_ip }: Work): RequestAttributes => (source_ip === null ? {} : { source_ip })
+
+/** The facts of each place for the actor of a work, read in its own transaction, after whatever it has locked. */
+export const readFactsIn = async (work: Work, resource_type: string, places: readonly Place[]): Promise<Facts[]> => {
+  const { actor, tx, now } = work
+  const ends: readonly ChainEnd[] = places
+  const known =
+    actor.type === 'user'
+      ? await readStandings(
+          tx,
+          places.map(({ tenant_id, project_id }) => ({ user_id: actor.id, tenant_id, project_id })),
+        )
+      : []
+  const chains = await readChains(tx, ends)
+  return places.map((place, index) =>
+    factsOf(known[index] ?? nobody(actor), chains[index]!, { actor, place, resource_type, attributes: attributesOf(work), now }),
+  )
+}
+
+export const readFacts = async (work: Work, resource_type: string, place: Place): Promise<Facts> =>
+  (await readFactsIn(work, resource_type, [place]))[0]!

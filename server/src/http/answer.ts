@@ -1,6 +1,7 @@
-import type { Operation } from '@gatehouse/contract/operation'
+import type { ActorType, Operation } from '@gatehouse/contract/operation'
 import type { Action } from '../authz/actions.ts'
-import type { Work } from '../work/work.ts'
+import type { FreshReader } from '../epochs/fresh.ts'
+import type { Actor, Trail, Work } from '../work/work.ts'
 
 /** Where in a list to go on, and how far. */
 export interface Slice {
@@ -28,17 +29,36 @@ type Answered<R> = R extends { items: (infer Item)[]; next_cursor: string | null
 
 export type Verb<P, Q, B, R> = (work: Work, input: { params: P; query: Q; body: B; slice: Slice }) => Promise<Answered<R>>
 
-/** An operation and the verb that answers it. */
-export interface Answer {
-  readonly operation: Operation
-  readonly verb: Verb<never, never, never, unknown>
+/** Who asks the engine: no transaction, only reads that are proved to be no older than the request. */
+export interface Asker {
+  readonly actor: Actor & { readonly type: ActorType }
+  readonly correlation_id: string
+  readonly source_ip: string
+  readonly fresh: FreshReader
+  readonly trail: Trail
 }
+
+/** Answers a question to the engine, of which nothing is kept. */
+export type Ask<P, Q, B, R> = (asker: Asker, input: { params: P; query: Q; body: B }) => Promise<R>
+
+/** An operation and the verb that answers it; or, where it only asks the engine, the question. */
+export type Answer =
+  | { readonly operation: Operation; readonly verb: Verb<never, never, never, unknown> }
+  | { readonly operation: Operation; readonly ask: Ask<never, never, never, unknown> }
 
 /** Pairs them; an operation that names an action the registry does not have does not compile. */
 export const answer = <P, Q, B, R, A extends Action>(operation: Operation<P, Q, B, R, A>, verb: Verb<P, Q, B, R>): Answer => ({
   operation: operation as Operation,
   verb: verb as Verb<never, never, never, unknown>,
 })
+
+export const answerAsking = <P, Q, B, R, A extends Action>(operation: Operation<P, Q, B, R, A>, ask: Ask<P, Q, B, R>): Answer => ({
+  operation: operation as Operation,
+  ask: ask as Ask<never, never, never, unknown>,
+})
+
+/** A question as its operation wants it: `Asking<typeof Op>`. */
+export type Asking<O> = O extends Operation<infer P, infer Q, infer B, infer R> ? Ask<P, Q, B, R> : never
 
 /** A verb as its operation wants it: `Answering<typeof Op>`. */
 export type Answering<O> = O extends Operation<infer P, infer Q, infer B, infer R> ? Verb<P, Q, B, R> : never

@@ -66,7 +66,7 @@ test('HO-04 a duplicate of one that hangs is told that it is in progress', async
   const hold = await live.replica((parts) => ({
     ...parts,
     answers: parts.answers.map((each) =>
-      each.operation.id === 'project.create'
+      each.operation.id === 'project.create' && 'verb' in each
         ? { ...each, verb: (work, input) => new Promise((wake) => setTimeout(wake, 4500)).then(() => each.verb(work, input)) }
         : each,
     ),

@@ -91,19 +91,28 @@ const recordRefusal = async (
       result: 'denied',
       reason_code: denied?.reason_code ?? (problem.details as { reason_code?: string } | undefined)?.reason_code ?? problem.code,
       severity: 'warning',
-      metadata: { status: problem.status, code: problem.code, asked: operation.actions, path: params },
+      metadata: {
+        status: problem.status,
+        code: problem.code,
+        asked: operation.actions,
+        path: params,
+        ...(denied ? { decision_id: denied.decision_id } : {}),
+      },
     })
     await append(work)
   })
 }
 
-const isRefusal = (error: unknown): error is Problem => error instanceof Problem && (error.status === 403 || error.status === 404)
+type VerbOf = Extract<Answer, { verb: unknown }>['verb']
+
+const isRefusal = (error: unknown): error is Problem => error instanceof Problem && (error.status === 403 || error.status === 404 || error.code === 'policy_out_of_bounds')
 
 /** The one place where a request becomes work: one transaction, the verb, the invariants, the record. */
-export const mount = (app: FastifyInstance, { operation, verb }: Answer, rails: Mounting): void => {
+export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting): void => {
+  const { operation } = answering
   const { database, cursors, append, metrics } = rails
 
-  const perform = async (work: Work, asking: Asking, key: string | undefined): Promise<unknown> => {
+  const perform = async (verb: VerbOf, work: Work, asking: Asking, key: string | undefined): Promise<unknown> => {
     if (key !== undefined) {
       const before = await answeredBefore(work, operation, key, requestHash(operation, asking))
       if (before) return before.reply
@@ -127,17 +136,23 @@ export const mount = (app: FastifyInstance, { operation, verb }: Answer, rails: 
     const actor = request.actor
     if (!actor) throw new Problem('token_missing')
     const asking = { params: request.params, query: request.query, body: request.body } as Asking
-    let outer = { actor, correlation_id: request.id, trail: newTrail() }
+    let outer = { actor, correlation_id: request.id, source_ip: request.ip, trail: newTrail() }
     try {
       if (!operation.actors.includes(actor.type as never))
         throw new Problem('insufficient_permissions', { reason_code: 'permission_denied' })
       requireAgreement(request.headers['x-project-id'], asking.params)
+      if ('ask' in answering) {
+        const result = await answering.ask({ ...outer, fresh: request.fresh } as never, asking as never)
+        requireTrail(operation, asking, outer.trail)
+        return result
+      }
+      const { verb } = answering
       const key = idempotencyKeyOf(operation, request.headers['idempotency-key'])
       return await request.span.within('transaction', () =>
         database.transaction(operation.effect === 'read' ? 'read' : 'write', (tx) => {
           // A transaction may be tried again; each try has its own trail.
           outer = { ...outer, trail: newTrail() }
-          return perform({ ...outer, now: tx.now, tx }, asking, key)
+          return perform(verb, { ...outer, now: tx.now, tx }, asking, key)
         }),
       )
     } catch (error) {

@@ -109,14 +109,17 @@ describe('rate limits', () => {
 
 test('HO-04 two callers are never counted under one key (C4)', () => {
   const ids = fc.oneof(fc.uuid(), fc.ipV4(), fc.ipV6(), fc.constantFrom('', ' ', 'user', 'address ::1'))
+  const counted = fc.constantFrom('api' as const, 'machine' as const, 'decision' as const)
   const caller = fc.oneof(
-    fc.record({ type: fc.constantFrom(...actorTypes), id: ids }).map((actor) => ({ actor, ip: '::1' })),
-    fc.oneof(fc.ipV4(), fc.ipV6()).map((ip) => ({ actor: null, ip })),
+    fc.record({ type: fc.constantFrom(...actorTypes), id: ids }).chain((actor) => counted.map((as) => ({ as, actor, ip: '::1' }))),
+    fc.oneof(fc.ipV4(), fc.ipV6()).map((ip) => ({ as: 'anonymous' as const, actor: null, ip })),
   )
-  const isSame = (a: { actor: Actor | null; ip: string }, b: typeof a) =>
-    a.actor === null || b.actor === null ? a.actor === b.actor && a.ip === b.ip : a.actor.type === b.actor.type && a.actor.id === b.actor.id
+  type Caller = { as: Parameters<typeof rateKey>[0]; actor: Actor | null; ip: string }
+  const isSame = (a: Caller, b: Caller) =>
+    a.as === b.as &&
+    (a.actor === null || b.actor === null ? a.actor === b.actor && a.ip === b.ip : a.actor.type === b.actor.type && a.actor.id === b.actor.id)
   fc.assert(
-    fc.property(caller, caller, (a, b) => (rateKey(a.actor, a.ip) === rateKey(b.actor, b.ip)) === isSame(a, b)),
+    fc.property(caller, caller, (a, b) => (rateKey(a.as, a.actor, a.ip) === rateKey(b.as, b.actor, b.ip)) === isSame(a, b)),
     { numRuns: 50_000 },
   )
 })

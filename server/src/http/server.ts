@@ -3,6 +3,7 @@ import rateLimit from '@fastify/rate-limit'
 import type { Operation } from '@gatehouse/contract/operation'
 import type { ProblemCode } from '@gatehouse/contract/problems'
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
+import type { Fresh, FreshReader } from '../epochs/fresh.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { parseStrictJson } from '../kernel/strict-json.ts'
@@ -27,6 +28,8 @@ declare module 'fastify' {
     actor: Actor | null
     /** Set before anything else happens to a request. */
     span: RequestSpan
+    /** Reads that are proved to be no older than this request. */
+    fresh: FreshReader
     problem_code: ProblemCode | null
   }
   interface FastifyInstance {
@@ -40,8 +43,9 @@ declare module 'fastify' {
 
 export interface ServerParts extends Rails {
   readonly answers: readonly Answer[]
+  readonly fresh: Fresh
   /** Who a bearer token speaks for; throws a problem if for nobody. */
-  readonly identify: (token: string, correlation_id: string) => Promise<Actor>
+  readonly identify: (token: string, correlation_id: string, fresh: FreshReader) => Promise<Actor>
   readonly logger: FastifyServerOptions['logger']
   readonly metrics?: Metrics
   readonly onRejected?: OnRejected
@@ -108,6 +112,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.decorateRequest('actor', null)
   app.decorateRequest('problem_code', null)
   app.decorateRequest('span')
+  app.decorateRequest('fresh')
   const drain = drainOnClose(app, parts.drain_seconds ?? 0)
   app.decorate('hurry', drain.hurry)
   // First of all hooks, so that no answer escapes it.
@@ -121,7 +126,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     referrerPolicy: { policy: 'no-referrer' },
   })
   await app.register(rateLimit, { global: false, cache: 100_000 })
-  const countRequest = requestCounter(app, parts.database)
+  const countRequest = requestCounter(app)
 
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id).header('x-correlation-id', request.id).header('cache-control', 'no-store')
@@ -129,10 +134,11 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new Problem('invalid_request')
     const { operation } = request.routeOptions.config
     if (!operation) return
+    request.fresh = parts.fresh.forRequest()
     // Before the body is read: a stranger's payload is not worth parsing.
     try {
       const token = bearerOf(request.headers.authorization)
-      request.actor = await request.span.within('identify', () => parts.identify(token, request.id))
+      request.actor = await request.span.within('identify', () => parts.identify(token, request.id, request.fresh))
     } catch (error) {
       if (error instanceof Problem && error.status === 401) await countRequest(request)
       throw error

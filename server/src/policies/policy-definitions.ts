@@ -17,6 +17,9 @@ const seconds = (purpose: string, value: number | undefined, minimum: number, ma
   ...(value === undefined ? {} : { default: value }),
   bounds: { minimum, maximum },
 })
+/** A tenant or project may live by a shorter time than the platform's, never by a longer one. */
+const shorterBelow = { scopes: ['global', 'tenant', 'project'], direction: 'tighten_lower' } as const
+
 const perMinute = (purpose: string, value: number): Defined & { type: 'integer' } => ({
   type: 'integer',
   purpose,
@@ -25,7 +28,10 @@ const perMinute = (purpose: string, value: number): Defined & { type: 'integer' 
 })
 
 export const policyDefinitions = {
-  'auth.service_account_token_ttl_seconds': seconds('Lifetime of service-account and shared-runtime operator tokens.', 3600, 60, 86_400),
+  'auth.service_account_token_ttl_seconds': {
+    ...seconds('Lifetime of service-account and shared-runtime operator tokens.', 3600, 60, 86_400),
+    ...shorterBelow,
+  },
   'auth.iam_token_issuer.default_ttl_seconds': seconds('Lifetime of every other machine token when none is asked for.', 900, 60, 86_400),
   'auth.iam_token_issuer.max_ttl_seconds': seconds('No machine token lives longer.', 3600, 60, 86_400),
   'auth.iam_token_issuer.allowed_audiences': {
@@ -40,7 +46,15 @@ export const policyDefinitions = {
     default: { service_account: ['*'], shared_runtime_operator: ['*'], workload: ['*'], node_agent: ['*'], platform_operator: ['*'] },
     bounds: { max_items: 200 },
   },
-  'auth.iam_token_issuer.provider_session_ttl_seconds': seconds('Lifetime of brokered provider sessions.', 3600, 60, 43_200),
+  'auth.iam_token_issuer.provider_session_ttl_seconds': {
+    ...seconds('Lifetime of brokered provider sessions.', 3600, 60, 43_200),
+    ...shorterBelow,
+  },
+  'tenancy.invitation_ttl_seconds': {
+    ...seconds('How long an invitation waits to be accepted.', 604_800, 3600, 2_592_000),
+    scopes: ['global', 'tenant', 'project'],
+    direction: 'most_specific',
+  },
   'rate_limit.api_requests_per_minute': perMinute('Requests a minute for one person.', 600),
   'rate_limit.machine_requests_per_minute': perMinute('Requests a minute for one machine actor.', 6000),
   'rate_limit.decision_requests_per_minute': perMinute('Decision requests a minute for one caller.', 600_000),

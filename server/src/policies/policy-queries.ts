@@ -1,6 +1,11 @@
-import { Exactly } from '@gatehouse/contract/shapes'
+import { Exactly, OneOf } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { sql } from '../db/statement.ts'
 
-export const currentGlobalValue = (key: string) => sql(Exactly({ value: Type.Unknown() }))`
-  select value from policy_values where key = ${key} and scope_type = 'global' and replaced_at is null`
+/** The current values of a key on the way from the platform to a project. */
+export const currentValues = (key: string, tenant_id: string | null, project_id: string | null) => sql(
+  Exactly({ scope_type: OneOf(['global', 'tenant', 'project']), value: Type.Unknown() }),
+)`
+  select scope_type, value from policy_values
+   where key = ${key} and replaced_at is null
+     and (scope_type = 'global' or tenant_id = ${tenant_id}::uuid or project_id = ${project_id}::uuid)`

@@ -1,14 +1,55 @@
 import type { Reader } from '../db/database.ts'
+import { type FreshReader, type Source, want } from '../epochs/fresh.ts'
 import { Problem } from '../kernel/problem.ts'
+import { type ChainValue, effectiveValue } from './effective-value.ts'
 import type { PolicyKey, PolicyValue } from './policy-definitions.ts'
-import { currentGlobalValue } from './policy-queries.ts'
-import { parsePolicyValue } from './policy-value.ts'
+import { currentValues } from './policy-queries.ts'
+
+/** Where a limit is asked for; without it, on the platform. */
+export interface PolicyPlace {
+  readonly tenant_id: string | null
+  readonly project_id: string | null
+}
+const platform: PolicyPlace = { tenant_id: null, project_id: null }
+
+interface PolicyAsked extends PolicyPlace {
+  readonly key: PolicyKey
+}
+
+const valueOf = <K extends PolicyKey>(key: K, chain: readonly ChainValue[]): PolicyValue<K> => {
+  const effective = effectiveValue(key, chain)
+  if (effective === undefined)
+    throw new Problem('policy_unavailable', undefined, new Error(`policy ${key} is ${chain.length > 0 ? 'unreadable' : 'missing'}`))
+  return effective.value
+}
+
+const readChain = (reader: Pick<Reader, 'many'>, { key, tenant_id, project_id }: PolicyAsked): Promise<readonly ChainValue[]> =>
+  reader.many(currentValues(key, tenant_id, project_id))
 
 /** The one reader of policy. A value that is missing or unreadable refuses; no limit is written into code. */
-export const readPolicy = async <K extends PolicyKey>(reader: Pick<Reader, 'maybe'>, key: K): Promise<PolicyValue<K>> => {
-  const row = await reader.maybe(currentGlobalValue(key))
-  const value = row && parsePolicyValue(key, row.value)
-  if (value === undefined)
-    throw new Problem('policy_unavailable', undefined, new Error(`policy ${key} is ${row ? 'unreadable' : 'missing'}`))
-  return value
+export const readPolicy = async <K extends PolicyKey>(
+  reader: Pick<Reader, 'many'>,
+  key: K,
+  place: PolicyPlace = platform,
+): Promise<PolicyValue<K>> => valueOf(key, await readChain(reader, { key, ...place }))
+
+const policyChains: Source<PolicyAsked, readonly ChainValue[]> = {
+  name: 'policy',
+  textOf: ({ key, tenant_id, project_id }) => `${key} ${tenant_id} ${project_id}`,
+  tenantOf: ({ tenant_id }) => tenant_id,
+  load: async (tx, asked) => {
+    const chains = []
+    for (const each of asked) chains.push(await readChain(tx, each))
+    return chains
+  },
+}
+
+/** The same, for what is asked so often that it is kept while it is proved to be so. */
+export const readPolicyFresh = async <K extends PolicyKey>(
+  fresh: FreshReader,
+  key: K,
+  place: PolicyPlace = platform,
+): Promise<PolicyValue<K>> => {
+  const { values } = await fresh.read([want(policyChains, { key, ...place })])
+  return valueOf(key, values[0] ?? [])
 }

@@ -1,18 +1,36 @@
 import type { Append } from '../audit/append.ts'
 import type { Database } from '../db/database.ts'
+import { type FreshReader, type Source, want } from '../epochs/fresh.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
 import { type Actor, systemWork } from '../work/work.ts'
 import { welcome } from './first-sign-in.ts'
 import type { HumanTokens } from './oidc/human-tokens.ts'
 import { userBySubject } from './user-queries.ts'
 
+interface Subject {
+  readonly issuer: string
+  readonly subject: string
+}
+
+/** Which person a subject is. That somebody is unknown is not kept: he may sign in at any moment. */
+const people: Source<Subject, string> = {
+  name: 'person',
+  textOf: ({ issuer, subject }) => JSON.stringify([issuer, subject]),
+  tenantOf: () => null,
+  load: async (tx, subjects) => {
+    const found = []
+    for (const { issuer, subject } of subjects) found.push((await tx.maybe(userBySubject(issuer, subject)))?.id)
+    return found
+  },
+}
+
 /** Who a person's access token speaks for. Whether he may still do anything is not asked here: the engine asks it each time. */
 export const identifyPerson =
   (tokens: Pick<HumanTokens, 'validate'>, database: Database, subscribers: TenancySubscribers, append: Append) =>
-  async (token: string, correlation_id: string): Promise<Actor> => {
+  async (token: string, correlation_id: string, fresh: FreshReader): Promise<Actor> => {
     const claims = await tokens.validate(token)
-    const known = await database.reader.maybe(userBySubject(claims.issuer, claims.subject))
-    if (known) return { type: 'user', id: known.id }
+    const { values } = await fresh.read([want(people, claims)])
+    if (values[0] !== undefined) return { type: 'user', id: values[0] }
     const id = await database.transaction('write', async (tx) => {
       const work = systemWork(tx, 'first_sign_in', correlation_id)
       const user_id = await welcome(work, claims, subscribers)

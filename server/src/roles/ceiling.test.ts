@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type BuiltinRoleName, builtinRoleNames, permissionsOf, tierOf } from '../authz/catalogue.ts'
-import type { Facts } from '../authz/facts.ts'
+import { blank, type Facts, factsOf } from '../authz/facts.ts'
+import { nowhere } from '../authz/kind.ts'
 import { Problem } from '../kernel/problem.ts'
 import { requireWithinCeiling } from './ceiling.ts'
 
@@ -10,13 +11,13 @@ const authorityOf = (roles: readonly BuiltinRoleName[], is_override = false) => 
     by_disabled: new Set<string>(),
   })
   const facts: Facts = {
-    is_actor_disabled: false,
-    is_within_token: true,
-    relations: new Set(),
-    elevation: null,
-    constraint: null,
-    platform_role: 'platform_user',
-    may_know: true,
+    ...factsOf(blank('somebody', false), [], {
+      actor: { type: 'user', id: 'somebody' },
+      place: nowhere,
+      resource_type: 'organization',
+      attributes: {},
+      now: '2026-01-01T00:00:00.000Z',
+    }),
     platform: at('platform'),
     tenant: { ...at('tenant'), is_member: true, is_suspended: false },
     project: { ...at('project'), is_member: true, is_archived: false },

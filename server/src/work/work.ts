@@ -22,11 +22,14 @@ export interface AuditEvent {
 
 /** What was asked of the engine in this work, and how it answered. */
 export interface Asked {
+  readonly decision_id: string
   readonly actions: readonly string[]
   readonly resource_type: string
   readonly resource_id: string | null
   readonly tenant_id: string | null
   readonly project_id: string | null
+  /** How the actor stood to the resource. */
+  readonly relations: readonly string[]
   /** What is said where the caller may not know that the resource exists. */
   readonly missing: ProblemCode
   readonly allowed: boolean
@@ -46,6 +49,8 @@ export interface Trail {
 export interface Work {
   readonly actor: Actor
   readonly correlation_id: string
+  /** Where the request came from; null for the product's own doings. */
+  readonly source_ip: string | null
   /** The database's time at the start of the transaction; the only clock a verb knows. */
   readonly now: string
   readonly tx: Tx
@@ -56,6 +61,7 @@ export interface Work {
 export const systemWork = (tx: Tx, id: string, correlation_id: string): Work => ({
   actor: { type: 'system', id },
   correlation_id,
+  source_ip: null,
   now: tx.now,
   tx,
   trail: newTrail(),

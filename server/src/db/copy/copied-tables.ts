@@ -11,6 +11,7 @@ export type CopiedTable = Header['tables'][number]
  * restore replaces these rows; a row in any other table means that the database is in use.
  */
 export const tablesOfPreparation: ReadonlySet<string> = new Set([
+  'epochs',
   'installation',
   'installation_secrets',
   'policy_definitions',

@@ -1,5 +1,5 @@
 import { fixedId } from '../kernel/ids.ts'
-import { definitionOf, type PolicyKey, policyDefinitions } from './policy-definitions.ts'
+import { definitionOf, type PolicyKey, policyDefinitions } from '../policies/policy-definitions.ts'
 
 /**
  * Writes the code's definitions into their table, and the default of each as its first global value. A value that an operator

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
+import { definitionOf, type PolicyKey, policyDefinitions } from '../policies/policy-definitions.ts'
 import { prepareDatabase } from '../prepare-database.ts'
-import { definitionOf, type PolicyKey, policyDefinitions } from './policy-definitions.ts'
 
 let clone: ClonedDatabase
 beforeAll(async () => {

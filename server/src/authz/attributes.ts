@@ -1,0 +1,57 @@
+import type { AttributeName } from '@gatehouse/contract/conditions'
+import type { Attributes } from '../policies/condition.ts'
+import type { AttributesIn } from '../policies/constraint.ts'
+import { type Action, actions } from './actions.ts'
+
+/** Every request comes from somewhere, at some time, from some type of actor, about some type of resource. */
+const always: readonly AttributeName[] = ['source_ip', 'minute_of_day', 'weekday', 'resource_type', 'actor_type']
+
+/** What an action's requests can say of themselves; a rule that looks at anything else is refused when it is written. */
+export const carriedBy = (action: Action): ReadonlySet<AttributeName> => new Set([...always, ...actions[action].carries])
+
+/** What is known of one request. `time` is its instant, resolved to minutes and weekdays in the zones that rules name. */
+export interface RequestAttributes extends Omit<Attributes, 'minute_of_day' | 'weekday'> {
+  readonly time?: unknown
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+const formatOf = (zone: string): Intl.DateTimeFormat => {
+  const known = formats.get(zone)
+  if (known) return known
+  const format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hourCycle: 'h23', weekday: 'short', hour: '2-digit', minute: '2-digit' })
+  formats.set(zone, format)
+  return format
+}
+
+const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
+const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
+
+/** The minute and the weekday of an instant in a zone; nothing, where there is no such instant or no such zone. */
+export const localTime = (time: unknown, zone: string): Pick<Attributes, 'minute_of_day' | 'weekday'> => {
+  if (typeof time !== 'string' || !rfc3339.test(time)) return {}
+  const instant = new Date(time)
+  if (Number.isNaN(instant.getTime())) return {}
+  try {
+    const parts = new Map(
+      formatOf(zone)
+        .formatToParts(instant)
+        .map(({ type, value }) => [type, value]),
+    )
+    return {
+      minute_of_day: Number(parts.get('hour')) * 60 + Number(parts.get('minute')),
+      weekday: weekdays.indexOf(parts.get('weekday') ?? '') + 1,
+    }
+  } catch {
+    return {}
+  }
+}
+
+/** Resolved per zone when a rule first asks, and the same for whoever asks again. */
+export const attributesIn = ({ time, ...said }: RequestAttributes): AttributesIn => {
+  const resolved = new Map<string, Attributes>()
+  return (zone) => {
+    const known = resolved.get(zone) ?? { ...said, ...localTime(time, zone) }
+    resolved.set(zone, known)
+    return known
+  }
+}

@@ -1,0 +1,72 @@
+import { Exactly, Nullable } from '@gatehouse/contract/shapes'
+import Type, { type Static } from 'typebox'
+import { sql, sqlPart } from '../db/statement.ts'
+import { boundProjectRoles, boundTenantRoles } from './active-roles.ts'
+
+const BoundRole = Exactly({
+  binding_id: Type.String(),
+  role_id: Type.String(),
+  role_version_id: Type.String(),
+  name: Type.String(),
+  version: Type.Integer(),
+  is_builtin: Type.Boolean(),
+  state: Type.String(),
+  expires_at: Nullable(Type.String()),
+  /** Of custom roles; built-ins take theirs from the catalogue. */
+  permissions: Type.Array(Type.String()),
+})
+export type BoundRole = Static<typeof BoundRole>
+
+const StandingRow = Exactly({
+  user_id: Type.String(),
+  is_disabled: Type.Boolean(),
+  platform_roles: Type.Array(BoundRole),
+  tenant_state: Nullable(Type.String()),
+  is_tenant_member: Type.Boolean(),
+  tenant_roles: Type.Array(BoundRole),
+  project_tenant_id: Nullable(Type.String()),
+  project_state: Nullable(Type.String()),
+  is_project_member: Type.Boolean(),
+  project_roles: Type.Array(BoundRole),
+})
+export type StandingRow = Static<typeof StandingRow>
+
+const role = (version: string, expires_at: string, permissions: string) => `
+      jsonb_agg(jsonb_build_object('binding_id', b.id, 'role_id', d.id, 'role_version_id', ${version}, 'name', d.name,
+        'version', coalesce((select rv.version from role_definition_versions rv where rv.id = ${version}), 1),
+        'is_builtin', d.is_builtin, 'state', d.state, 'expires_at', ${expires_at}, 'permissions', ${permissions}) order by b.id)`
+/** To the millisecond, like every instant; cut off, so that nothing lasts longer than it may. */
+const end = `to_char(b.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+const ownKeys = `array(select p.permission_key from role_permissions p where p.role_version_id = v.id and not d.is_builtin)`
+const versioned = sqlPart(`select ${role('v.id', end, ownKeys)}`)
+const unversioned = sqlPart(`select ${role('d.current_version_id', 'null', "'[]'::jsonb")}`)
+
+/** Everything the engine needs to know about each person in each place. Ended rows do not exist here; an unknown person has no row. */
+export const standingsOf = (
+  user_ids: readonly string[],
+  tenant_ids: readonly (string | null)[],
+  project_ids: readonly (string | null)[],
+) => sql(Exactly({ n: Type.Integer(), ...StandingRow.properties }))`
+  select
+    place.n::int as n,
+    u.id as user_id,
+    u.disabled_at is not null as is_disabled,
+    coalesce((
+      ${unversioned}
+        from platform_role_bindings b join role_definitions d on d.id = b.role_definition_id
+       where b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null), '[]') as platform_roles,
+    o.state as tenant_state,
+    exists (
+      select from tenant_memberships m
+       where m.tenant_id = o.id and m.user_id = u.id and m.deleted_at is null) as is_tenant_member,
+    coalesce((${versioned} ${boundTenantRoles('o.id', 'u.id')}), '[]') as tenant_roles,
+    p.org_id as project_tenant_id,
+    p.state as project_state,
+    exists (
+      select from project_memberships m
+       where m.project_id = p.id and m.user_id = u.id and m.deleted_at is null) as is_project_member,
+    coalesce((${versioned} ${boundProjectRoles('p.id', 'u.id')}), '[]') as project_roles
+    from unnest(${user_ids}::uuid[], ${tenant_ids}::uuid[], ${project_ids}::uuid[]) with ordinality as place (user_id, tenant_id, project_id, n)
+    join users u on u.id = place.user_id
+    left join organizations o on o.id = place.tenant_id and o.deleted_at is null
+    left join projects p on p.id = place.project_id and p.org_id = place.tenant_id`

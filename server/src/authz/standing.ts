@@ -1,0 +1,87 @@
+import type { Reader } from '../db/database.ts'
+import type { Source } from '../epochs/fresh.ts'
+import { isGrantable, type Tier } from './actions.ts'
+import { isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
+import type { Grants } from './decide.ts'
+import { type BoundRole, type StandingRow, standingsOf } from './standing-queries.ts'
+
+/** How one person stands in one place: what was read, and what it comes to. */
+export interface Standing extends StandingRow {
+  /** What the roles come to at an instant: bindings end by themselves. */
+  grantsAt(now: string): TierGrants
+}
+export type TierGrants = Readonly<Record<Tier, Grants>>
+
+export interface StandingKey {
+  readonly user_id: string
+  readonly tenant_id: string | null
+  readonly project_id: string | null
+}
+
+/** A custom role holds only what may be given at its own tier: what was forced into the table beyond that is not heard. */
+export const permissionsIn = (tier: Tier, role: BoundRole): ReadonlySet<string> => {
+  if (role.is_builtin) return isBuiltinRole(role.name) && tierOf(role.name) === tier ? permissionsOf(role.name) : nothing
+  return new Set(role.permissions.filter((key) => isGrantable(key, tier)))
+}
+const nothing: ReadonlySet<string> = new Set()
+
+export const isLive = ({ expires_at }: BoundRole, now: string): boolean => expires_at === null || now < expires_at
+
+// One role is by far the most common case, and its set is shared by all who have it.
+const union = (sets: readonly ReadonlySet<string>[]): ReadonlySet<string> =>
+  sets.length < 2 ? (sets[0] ?? nothing) : new Set(sets.flatMap((set) => [...set]))
+
+const grantsIn = (tier: Tier, roles: readonly BoundRole[]): Grants => {
+  // An unknown state is not an active one.
+  const [active, disabled] = [true, false].map((wanted) => roles.filter(({ state }) => (state === 'active') === wanted))
+  return {
+    allowed: union(active!.map((role) => permissionsIn(tier, role))),
+    by_disabled: union(disabled!.map((role) => permissionsIn(tier, role))),
+  }
+}
+
+export const standingOf = (row: StandingRow): Standing => {
+  const roles = { platform: row.platform_roles, tenant: row.tenant_roles, project: row.project_roles }
+  const ends = Object.values(roles).flatMap((bound) => bound.flatMap(({ expires_at }) => expires_at ?? []))
+  const compute = (now: string): TierGrants => ({
+    platform: grantsIn('platform', roles.platform),
+    tenant: grantsIn(
+      'tenant',
+      roles.tenant.filter((role) => isLive(role, now)),
+    ),
+    project: grantsIn(
+      'project',
+      roles.project.filter((role) => isLive(role, now)),
+    ),
+  })
+  // Nothing of it ends: it can be said once for all time.
+  if (ends.length === 0) {
+    const always = compute('')
+    return { ...row, grantsAt: () => always }
+  }
+  return { ...row, grantsAt: compute }
+}
+
+/** In the order of the keys; undefined for somebody unknown. */
+export const readStandings = async (
+  reader: Pick<Reader, 'many'>,
+  keys: readonly StandingKey[],
+): Promise<readonly (Standing | undefined)[]> => {
+  const rows = await reader.many(
+    standingsOf(
+      keys.map(({ user_id }) => user_id),
+      keys.map(({ tenant_id }) => tenant_id),
+      keys.map(({ project_id }) => project_id),
+    ),
+  )
+  const standings: (Standing | undefined)[] = keys.map(() => undefined)
+  for (const { n, ...row } of rows) standings[n - 1] = standingOf(row)
+  return standings
+}
+
+export const standings: Source<StandingKey, Standing> = {
+  name: 'standing',
+  textOf: ({ user_id, tenant_id, project_id }) => `${user_id} ${tenant_id} ${project_id}`,
+  tenantOf: ({ tenant_id }) => tenant_id,
+  load: readStandings,
+}

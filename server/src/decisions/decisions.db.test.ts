@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { actions } from '../authz/actions.ts'
+import { newId } from '../kernel/ids.ts'
+
+let live: LiveServer
+beforeAll(async () => {
+  live = await liveServer()
+})
+afterAll(() => live.stop())
+
+const { org, project, user } = seeded
+const ask = (person: string, body: unknown) => live.call(person, 'POST', '/api/v1/authz/decisions', { body })
+const explain = (person: string, body: unknown) => live.call(person, 'POST', '/api/v1/authz/explain', { body })
+const batch = (person: string, questions: unknown[]) => live.call(person, 'POST', '/api/v1/authz/decisions/batch', { body: { questions } })
+const inTenant = (tenant_id: string = org.aurora) => ({ type: 'organization', tenant_id })
+const inProject = (project_id: string = project.aurora) => ({ type: 'allocation', project_id })
+const about = (name: string) => ({ actor: { type: 'user', id: user(name) } })
+
+describe('one question', () => {
+  test('DE-01 about oneself: the four members, the id, the revision and what decided', async () => {
+    const { status, body } = await ask('alice', { action: 'tenant.update', resource: inTenant() })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      decision: 'allow',
+      reason_code: null,
+      applied_scope: 'tenant',
+      policy_source: 'in_code',
+      break_glass_id: null,
+    })
+    expect(body.decision_id).toMatch(/^[0-9a-f-]{36}$/)
+    expect(body.revision).toMatch(/^\d+\.\d+$/)
+    expect(body.decided_by.bindings).toEqual([
+      expect.objectContaining({
+        scope: 'tenant',
+        role_name: 'tenant_owner',
+        version: 1,
+        binding_id: expect.any(String),
+        role_version_id: expect.any(String),
+      }),
+    ])
+    expect(body.decided_by.constraint).toBeNull()
+  })
+
+  test('RP-07 a tenant role alone gives nothing in a project, to an owner either', async () => {
+    const { body } = await ask('alice', { action: 'allocation.create', resource: inProject() })
+    expect(body).toMatchObject({ decision: 'deny', reason_code: 'membership_missing', applied_scope: 'project' })
+    expect(body.decided_by).toEqual({ bindings: [], constraint: null })
+  })
+
+  test('DE-06 override is named by the binding that gives it', async () => {
+    const { body } = await ask('ada', { action: 'tenant.update', resource: inTenant() })
+    expect(body).toMatchObject({
+      decision: 'allow',
+      applied_scope: 'global',
+      decided_by: { bindings: [{ scope: 'global', role_name: 'platform_superadmin' }] },
+    })
+    const runtime = await ask('ada', { action: 'storage.read', resource: inProject() })
+    expect(runtime.body).toMatchObject({ decision: 'deny', reason_code: 'membership_missing' })
+  })
+
+  test('DE-02 a project brings its tenant along, by its own id too', async () => {
+    for (const resource of [inProject(), { type: 'project', id: project.aurora }, { ...inProject(), tenant_id: org.aurora }])
+      expect((await ask('amara', { action: 'project.role.assign', resource })).body).toMatchObject({
+        decision: 'allow',
+        applied_scope: 'project',
+      })
+  })
+
+  test('I5 what lies elsewhere than the question says, lies nowhere; a foreign id and an unknown one answer alike', async () => {
+    const strange = [{ ...inProject(), tenant_id: org.borealis }, inProject(project.borealis), inProject(newId('project'))]
+    const answers = await Promise.all(strange.map((resource) => ask('amara', { action: 'allocation.read', resource })))
+    for (const { status, body } of answers) {
+      expect(status).toBe(200)
+      expect({ ...body, decision_id: null, revision: null }).toEqual({ ...answers[0]!.body, decision_id: null, revision: null })
+      expect(body).toMatchObject({ decision: 'deny', reason_code: 'membership_missing' })
+    }
+    const tenants = [inTenant(org.borealis), inTenant(newId('org'))]
+    for (const resource of tenants)
+      expect((await ask('alice', { action: 'tenant.read', resource })).body).toMatchObject({
+        decision: 'deny',
+        reason_code: 'membership_missing',
+      })
+  })
+
+  test('DE-08 an action that the registry does not have is refused', async () => {
+    for (const action of [
+      'tenant.fly',
+      'authorization.override.all',
+      'tenant.*',
+      '__proto__',
+      'constructor.prototype',
+      'tenant.rеad',
+      'x'.repeat(200),
+    ]) {
+      const { status, body } = await ask('alice', { action, resource: inTenant() })
+      expect([status, body.code], action).toEqual([400, 'validation_error'])
+    }
+  })
+
+  test('DE-14 asking leaves no audit row, and a refusal to answer leaves one', async () => {
+    const headers = { 'x-request-id': 'asked-and-answered' }
+    await live.call('alice', 'POST', '/api/v1/authz/decisions', { body: { action: 'tenant.read', resource: inTenant() }, headers })
+    expect(await live.auditOf('asked-and-answered')).toEqual([])
+    const refused = { 'x-request-id': 'asked-and-refused' }
+    const body = { ...about('bruno'), action: 'tenant.read', resource: inTenant(org.borealis) }
+    expect((await live.call('alice', 'POST', '/api/v1/authz/decisions', { body, headers: refused })).status).toBe(404)
+    expect(await live.auditOf('asked-and-refused')).toEqual([expect.objectContaining({ action: 'authz.decide', result: 'denied' })])
+  })
+})
+
+describe('about somebody else', () => {
+  test('needs the right to read roles there', async () => {
+    const question = { ...about('alice'), action: 'tenant.update', resource: inTenant() }
+    expect((await ask('anna', question)).body).toMatchObject({
+      decision: 'allow',
+      decided_by: { bindings: [{ role_name: 'tenant_owner' }] },
+    })
+    const { status, body } = await ask('arne', question)
+    expect([status, body.details?.reason_code]).toEqual([403, 'permission_denied'])
+    expect((await ask('bella', question)).status).toBe(404)
+  })
+
+  test('a stranger, somebody disabled elsewhere and somebody who does not exist answer alike', async () => {
+    await live.sql(`update users set disabled_at = now(), disabled_by = id, disable_reason = 'test' where id = $1`, [user('bjorn')])
+    const answers = await Promise.all(
+      [user('bruno'), user('bjorn'), newId('user')].map((id) =>
+        ask('anna', { actor: { type: 'user', id }, action: 'tenant.read', resource: inTenant() }),
+      ),
+    )
+    for (const { body } of answers) expect({ ...body, decision_id: null }).toEqual({ ...answers[0]!.body, decision_id: null })
+    expect(answers[0]!.body).toMatchObject({ decision: 'deny', reason_code: 'membership_missing' })
+    const known = await ask('ada', { actor: { type: 'user', id: user('bjorn') }, action: 'tenant.read', resource: inTenant() })
+    expect(known.body.reason_code).toBe('actor_disabled')
+    await live.sql(`update users set disabled_at = null, disabled_by = null, disable_reason = null where id = $1`, [user('bjorn')])
+  })
+
+  test('platform actions are asked about with the platform key alone', async () => {
+    const question = { ...about('ada'), action: 'platform.admin', resource: { type: 'platform' } }
+    expect((await ask('alice', question)).status).toBe(403)
+    expect((await ask('ada', { ...question, ...about('alice') })).body).toMatchObject({
+      decision: 'deny',
+      reason_code: 'permission_denied',
+      applied_scope: 'global',
+    })
+  })
+})
+
+describe('a batch', () => {
+  test('equals asking singly, in its order, at one revision', async () => {
+    const questions = [
+      { action: 'tenant.update', resource: inTenant() },
+      { action: 'allocation.create', resource: inProject() },
+      { ...about('amara'), action: 'tenant.read', resource: inTenant() },
+      { action: 'tenant.read', resource: inTenant(org.borealis) },
+      { action: 'platform.admin', resource: { type: 'platform' } },
+    ]
+    const together = await batch('alice', questions)
+    expect(together.status).toBe(200)
+    expect(together.body.decisions).toHaveLength(questions.length)
+    for (const [index, question] of questions.entries()) {
+      const { revision: _revision, ...single } = (await ask('alice', question)).body
+      expect({ ...together.body.decisions[index], decision_id: null }).toEqual({ ...single, decision_id: null })
+    }
+    expect(together.body.revision).toMatch(/^\d+(?:\.\d+){2}$/)
+  })
+
+  test('holds 1 to 100 questions', async () => {
+    const one = { action: 'tenant.read', resource: inTenant() }
+    expect((await batch('alice', [])).status).toBe(400)
+    expect((await batch('alice', Array(101).fill(one))).status).toBe(400)
+    expect((await batch('alice', Array(100).fill(one))).body.decisions).toHaveLength(100)
+  })
+})
+
+describe('explain', () => {
+  test('DE-14 tells the same decision with its steps and what is missing', async () => {
+    const question = { action: 'allocation.create', resource: inProject() }
+    const { body } = await explain('alice', question)
+    const decided = (await ask('alice', question)).body
+    expect(body).toMatchObject({ ...decided, decision_id: expect.any(String) })
+    expect(body.steps.map(({ step, outcome }: { step: string; outcome: string }) => `${step} ${outcome}`)).toEqual([
+      'actor passed',
+      'token passed',
+      'override passed',
+      'elevation passed',
+      'membership denied',
+    ])
+    expect(body.missing.join(' ')).toContain('project_member')
+    expect(body.roles).toEqual([expect.objectContaining({ scope: 'tenant', role_name: 'tenant_owner', gives: false })])
+  })
+
+  test('DE-14 tells of another only the roles that the caller may read', async () => {
+    // A viewer of the project reads its roles, and has no right to those of the organization.
+    const { body } = await explain('amara', { ...about('axel'), action: 'allocation.read', resource: inProject() })
+    expect(body.roles.map(({ scope }: { scope: string }) => scope)).not.toContain('global')
+    await live.sql(`update tenant_role_bindings set deleted_at = now(), delete_reason = 'test' where principal_id = $1`, [user('amara')])
+    const narrow = await explain('amara', { ...about('axel'), action: 'allocation.read', resource: inProject() })
+    expect(new Set(narrow.body.roles.map(({ scope }: { scope: string }) => scope))).toEqual(new Set(['project']))
+    await live.sql(`update tenant_role_bindings set deleted_at = null, delete_reason = null where principal_id = $1`, [user('amara')])
+  })
+})
+
+describe('me/permissions', () => {
+  const mine = (person: string, query: string) => live.call(person, 'GET', `/api/v1/me/permissions${query}`)
+
+  test('D8 is exactly what decisions allow', async () => {
+    for (const [person, query, resource] of [
+      ['alice', `?org_id=${org.aurora}`, inTenant()],
+      ['amara', `?project_id=${project.aurora}`, { type: 'project', project_id: project.aurora }],
+      ['ada', '', { type: 'platform' }],
+    ] as const) {
+      const { status, body } = await mine(person, query)
+      expect(status).toBe(200)
+      const allowed = []
+      for (const action of Object.keys(actions))
+        if ((await ask(person, { action, resource })).body.decision === 'allow') allowed.push(action)
+      expect(body.permissions.toSorted()).toEqual(allowed.toSorted())
+      expect(body.permissions.length).toBeGreaterThan(0)
+      expect(body.conditional).toEqual([])
+    }
+  })
+
+  test('of a place that is foreign or does not exist: not found, alike', async () => {
+    for (const query of [`?org_id=${org.borealis}`, `?org_id=${newId('org')}`])
+      expect((await mine('alice', query)).body).toMatchObject({ code: 'organization_not_found' })
+    for (const query of [
+      `?project_id=${project.borealis}`,
+      `?project_id=${newId('project')}`,
+      `?project_id=${project.borealis}&org_id=${org.aurora}`,
+    ])
+      expect((await mine('alice', query)).body).toMatchObject({ code: 'project_not_found' })
+  })
+})

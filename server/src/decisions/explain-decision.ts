@@ -1,0 +1,124 @@
+import type { Explained } from '@gatehouse/contract/decisions'
+import { type Action, actions, isGrantable } from '../authz/actions.ts'
+import { builtinRoleNames, permissionsOf } from '../authz/catalogue.ts'
+import {
+  denyingRule,
+  elevationFor,
+  frozenScope,
+  isGivenByMembership,
+  isGivenByRelation,
+  isMember,
+  isOverridden,
+  isWithinToken,
+} from '../authz/decide.ts'
+import type { Facts } from '../authz/facts.ts'
+import { type Judged, rolesOf } from './judge-questions.ts'
+
+type Step = Explained['steps'][number]
+const step = (name: Step['step'], outcome: Step['outcome'], because: string): Step => ({ step: name, outcome, because })
+
+const scopeWords = { global: 'the platform', tenant: 'the organization', project: 'the project' } as const
+const tierWords = { platform: 'the platform', tenant: 'the organization', project: 'the project' } as const
+
+const permissionStep = ({ asked: { action }, facts, decision, readable }: Judged): Step => {
+  const { tier } = actions[action]
+  const giving = readable[tier === 'platform' ? 'global' : tier] ? rolesOf(tier, action, facts).filter(({ gives }) => gives) : []
+  const names = giving.map(({ role_name, version, state }) => `${role_name} (version ${version}, ${state})`).join(', ')
+  if (decision.reason_code === 'role_disabled')
+    return step('permission', 'denied', `Only a disabled role gives ${action}: ${names || 'its name is not yours to read'}.`)
+  if (decision.reason_code === 'permission_denied')
+    return step('permission', 'denied', `No role of the actor at ${tierWords[tier]} gives ${action}.`)
+  if (isGivenByRelation(action, facts))
+    return step('permission', 'passed', `The actor stands to this resource in a way that gives ${action}.`)
+  if (isGivenByMembership(action, facts) && !facts[tier].allowed.has(action))
+    return step('permission', 'passed', `Belonging there gives ${action}.`)
+  return step('permission', 'passed', `A role at ${tierWords[tier]} gives ${action}${names ? `: ${names}` : ''}.`)
+}
+
+/** The questions in their order, up to the one that settled the matter. What comes after it was not asked, and is not told. */
+const stepsOf = (judged: Judged): Step[] => {
+  const { asked, facts, decision } = judged
+  const { action } = asked
+  const { tier } = actions[action]
+  if (decision.reason_code === 'actor_disabled') return [step('actor', 'denied', 'The actor is disabled.')]
+  const steps = [step('actor', 'passed', 'The actor is not disabled.')]
+  const tell = (...told: Step[]) => {
+    steps.push(...told)
+    return steps
+  }
+  if (!isWithinToken(action, facts)) return tell(step('token', 'denied', 'The token does not reach this action or this place.'))
+  tell(step('token', 'passed', facts.token ? 'The token reaches it.' : 'A person is not bound by a token.'))
+  if (isOverridden(action, facts)) return tell(step('override', 'allowed', 'Override is held and the action is open to it.'))
+  tell(step('override', 'passed', actions[action].override_eligible ? 'Override is not held.' : 'The action is not open to override.'))
+
+  const elevation = elevationFor(action, facts)
+  if (elevation && decision.decision === 'allow')
+    return tell(step('elevation', 'allowed', `A live elevation in ${scopeWords[elevation.scope]} names the action.`))
+  if (elevation) return tell(step('elevation', 'passed', 'A live elevation names the action.'), constraintStep(action, facts, true))
+  tell(step('elevation', 'passed', 'No live elevation names the action here.'))
+
+  if (!isMember(action, facts)) return tell(step('membership', 'denied', `The actor has no active membership of ${tierWords[tier]}.`))
+  tell(step('membership', 'passed', tier === 'platform' ? 'The platform needs no membership.' : `The actor belongs to ${tierWords[tier]}.`))
+  const permission = permissionStep(judged)
+  tell(permission)
+  if (permission.outcome === 'denied') return steps
+
+  const frozen = frozenScope(action, facts)
+  if (frozen)
+    return tell(
+      step('state', 'denied', `In ${frozen === 'tenant' ? 'a suspended organization' : 'an archived project'} only reads are allowed.`),
+    )
+  tell(step('state', 'passed', actions[action].is_read ? 'Reads are allowed in every state.' : 'Nothing is suspended or archived.'))
+  return tell(constraintStep(action, facts, false))
+}
+
+const constraintStep = (action: Action, facts: Facts, isLockedOnly: boolean): Step => {
+  const rule = denyingRule(action, facts, isLockedOnly)
+  if (!rule) return step('constraints', 'allowed', 'No constraint denies it.')
+  return step('constraints', 'denied', `The constraint ${rule.key} (version ${rule.version}) of ${scopeWords[rule.scope_type]} denies it.`)
+}
+
+const rolesGiving = (action: Action): string => {
+  const names = builtinRoleNames.filter((name) => permissionsOf(name).has(action))
+  const custom = isGrantable(action, actions[action].tier) ? ['a custom role with this key'] : []
+  return [...names, ...custom].join(', ') || 'no role gives it'
+}
+
+/** What would have to be otherwise for an allow, in the words of the first thing in the way. */
+const missingOf = ({ asked: { action }, facts, decision }: Judged): string[] => {
+  const { tier } = actions[action]
+  switch (decision.reason_code) {
+    case null:
+      return []
+    case 'actor_disabled':
+      return ['The actor must be enabled again.']
+    case 'scope_mismatch':
+      return ['A token whose binding and scope reach this action and place.']
+    case 'membership_missing':
+      return [`An active membership of ${tierWords[tier]}.`, `A role there that gives ${action}: ${rolesGiving(action)}.`]
+    case 'role_disabled':
+      return ['The role must be enabled again, or another role must give the action.']
+    case 'permission_denied':
+      return [`A role at ${tierWords[tier]} that gives ${action}: ${rolesGiving(action)}.`]
+    case 'policy_constraint_denied':
+      return [wayRound(action, facts, decision.policy_source === 'in_code')]
+  }
+}
+
+const wayRound = (action: Action, facts: Facts, isState: boolean): string => {
+  if (isState) return facts.tenant.is_suspended ? 'The organization must be resumed.' : 'The project must be restored.'
+  const rule = denyingRule(action, facts, elevationFor(action, facts) !== undefined)!
+  const exempt = rule.is_locked ? 'it is locked, so no narrower scope can exempt from it' : 'or a narrower scope must exempt from it'
+  return `The request must not meet the condition of ${rule.key}, or ${scopeWords[rule.scope_type]} must change that constraint; ${exempt}.`
+}
+
+/** How a decision came about, as far as the caller may know. */
+export const explanationOf = (judged: Judged): Pick<Explained, 'steps' | 'roles' | 'missing'> => {
+  const { asked, facts, readable } = judged
+  const tiers = (['platform', 'tenant', 'project'] as const).filter((tier) => readable[tier === 'platform' ? 'global' : tier])
+  return {
+    steps: stepsOf(judged),
+    roles: tiers.flatMap((tier) => rolesOf(tier, asked.action, facts)) as Explained['roles'],
+    missing: missingOf(judged),
+  }
+}

@@ -1,0 +1,155 @@
+import type { DecidedBy } from '@gatehouse/contract/decisions'
+import { type Action, actions, overridePermission } from '../authz/actions.ts'
+import { requireAllowed } from '../authz/authorize.ts'
+import { type AppliedScope, type Decision, decide, denyingRule, elevationFor, isOverridden, scopeOf } from '../authz/decide.ts'
+import { blank, type Facts, factsOf, nobody } from '../authz/facts.ts'
+import { nowhere } from '../authz/kind.ts'
+import { isLive, permissionsIn, type Standing, type StandingKey, standings } from '../authz/standing.ts'
+import type { BoundRole } from '../authz/standing-queries.ts'
+import { want } from '../epochs/fresh.ts'
+import { revisionOf } from '../epochs/moment.ts'
+import type { Asker } from '../http/answer.ts'
+import { newId } from '../kernel/ids.ts'
+import { constraintChains } from '../policies/constraint-chain.ts'
+import type { Asked, AskedActor } from './question.ts'
+
+/** The scopes whose roles the caller may read. */
+export type Readable = Readonly<Record<AppliedScope, boolean>>
+
+export interface Judged {
+  readonly asked: Asked
+  readonly facts: Facts
+  readonly decision: Decision
+  readonly readable: Readable
+}
+
+const everything: Readable = { global: true, tenant: true, project: true }
+
+const isCaller = (caller: AskedActor, actor: AskedActor) => caller.type === actor.type && caller.id === actor.id
+
+const keyOf = (actor: AskedActor, { place: { tenant_id, project_id } }: Asked): StandingKey => ({
+  user_id: actor.id,
+  tenant_id,
+  project_id,
+})
+
+/** Of people only: other actors have no record yet. */
+const standingIn = (actor: AskedActor, found: Standing | undefined) => (actor.type === 'user' && found ? found : nobody(actor))
+
+/**
+ * Whoever may not read that person's record must not learn from an answer whether there is such a person, or whether he is disabled:
+ * to a tenant, a stranger is somebody without a membership.
+ */
+const veiled = (actor: AskedActor, found: Standing | undefined): Standing =>
+  actor.type !== 'user' || !found || (found.is_disabled && !found.is_tenant_member) ? blank(actor.id, false) : found
+
+const readableTo = (facts: Facts): Readable => ({
+  global: decide('platform.authz.evaluate', facts).decision === 'allow',
+  tenant: decide('tenant.role.read', facts).decision === 'allow',
+  project: decide('project.role.read', facts).decision === 'allow',
+})
+
+/** Answers all questions from the facts of one moment. Throws where the caller may not ask. */
+export const judgeQuestions = async (
+  { actor: caller, fresh, trail, source_ip }: Asker,
+  questions: readonly Asked[],
+): Promise<{ revision: string; judged: Judged[] }> => {
+  const { moment, values } = await fresh.read(
+    questions.flatMap((asked) => [
+      want(standings, keyOf(asked.actor, asked)),
+      want(standings, keyOf(caller, asked)),
+      want(constraintChains, asked.place),
+    ]),
+  )
+  const { now } = moment
+  let hasAskedAboutSelf = false
+  const judged = questions.map((asked, index): Judged => {
+    const { actor, action, place, resource_type, attributes } = asked
+    const [found, own, constraints] = values.slice(index * 3, index * 3 + 3) as [Standing | undefined, Standing | undefined, never]
+    const callers = standingIn(caller, own)
+    const asOther = { actor: caller, place: { ...place, relations: [] }, resource_type: asked.kind.type, attributes: { source_ip }, now }
+    let standing = callers
+    let readable = everything
+    if (!isCaller(caller, actor)) {
+      const facts = factsOf(callers, constraints, asOther)
+      requireAllowed(trail, { alternatives: asked.asking, kind: asked.kind, place, is_there: isThere(asked, callers) }, facts)
+      readable = readableTo(facts)
+      standing = readable.global ? standingIn(actor, found) : veiled(actor, found)
+    } else if (!hasAskedAboutSelf) {
+      const self = { ...nowhere, id: caller.id, relations: ['self' as const] }
+      const facts = factsOf(callers, [], { ...asOther, place: self })
+      requireAllowed(
+        trail,
+        { alternatives: ['me.read'], kind: { type: 'user', missing: 'user_not_found' }, place: self, is_there: true },
+        facts,
+      )
+      hasAskedAboutSelf = true
+    }
+    const facts = factsOf(standing, constraints, { actor, place, resource_type, attributes, now })
+    return { asked, facts, decision: decide(action, facts), readable }
+  })
+  return {
+    revision: revisionOf(
+      moment,
+      questions.flatMap(({ place }) => place.tenant_id ?? []),
+    ),
+    judged,
+  }
+}
+
+/** A place that was named and lies nowhere is not there; neither is an organization that nobody has. */
+const isThere = ({ place, asking }: Asked, { tenant_state, project_tenant_id }: Standing): boolean => {
+  if (asking.length === 1) return true
+  return place.project_id === null ? place.tenant_id !== null && tenant_state !== null : project_tenant_id !== null
+}
+
+const bound = (scope: AppliedScope, role: BoundRole) => ({
+  binding_id: role.binding_id,
+  scope,
+  role_id: role.role_id,
+  role_version_id: role.role_version_id,
+  role_name: role.name,
+  version: role.version,
+})
+
+/** The roles of one tier, with whether each gives the key. */
+export const rolesOf = (tier: 'platform' | 'tenant' | 'project', key: string, { standing, now }: Facts) =>
+  standing[`${tier}_roles`]
+    .filter((role) => isLive(role, now))
+    .map((role) => ({
+      ...bound(scopeOf[tier], role),
+      state: role.state,
+      expires_at: role.expires_at,
+      gives: permissionsIn(tier, role).has(key),
+    }))
+
+const givingRoles = (action: Action, { decision, reason_code }: Decision, facts: Facts) => {
+  if (isOverridden(action, facts) && decision === 'allow')
+    return rolesOf('platform', overridePermission, facts).filter(({ state }) => state === 'active')
+  if (reason_code !== null && reason_code !== 'role_disabled' && reason_code !== 'policy_constraint_denied') return []
+  return rolesOf(actions[action].tier, action, facts).filter(({ state }) => (state === 'active') === (reason_code !== 'role_disabled'))
+}
+
+/** The bindings, the role versions and the rule that decided, as far as the caller may read their scopes. */
+const decidedBy = ({ asked: { action }, facts, decision, readable }: Judged): DecidedBy => {
+  const isRule = decision.policy_source === 'policy_values'
+  const rule = isRule ? denyingRule(action, facts, elevationFor(action, facts) !== undefined) : undefined
+  return {
+    bindings: givingRoles(action, decision, facts)
+      .filter(({ gives, scope }) => gives && readable[scope])
+      .map(({ state: _state, expires_at: _end, gives: _gives, ...binding }) => binding) as DecidedBy['bindings'],
+    constraint: rule ? { constraint_id: rule.constraint_id as never, key: rule.key, version: rule.version, scope: rule.scope_type } : null,
+  }
+}
+
+/** A decision as it is given out. */
+export const answerOf = (judged: Judged) => {
+  const { decision, asked, facts } = judged
+  const isElevated = decision.decision === 'allow' && !isOverridden(asked.action, facts)
+  return {
+    ...decision,
+    decision_id: newId('decision'),
+    break_glass_id: ((isElevated ? elevationFor(asked.action, facts)?.id : undefined) ?? null) as never,
+    decided_by: decidedBy(judged),
+  }
+}

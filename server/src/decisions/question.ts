@@ -1,0 +1,93 @@
+import type { Question } from '@gatehouse/contract/decisions'
+import { type Action, actions, isAction } from '../authz/actions.ts'
+import { type Kind, nowhere, type Place } from '../authz/kind.ts'
+import type { FreshReader, Source } from '../epochs/fresh.ts'
+import { want } from '../epochs/fresh.ts'
+import { Problem } from '../kernel/problem.ts'
+import { tenantsOfProjects } from './decision-queries.ts'
+
+export type AskedActor = { readonly type: NonNullable<Question['actor']>['type']; readonly id: string }
+
+/** A question, read: whose it is, what is asked, and where it lies. */
+export interface Asked {
+  readonly actor: AskedActor
+  readonly action: Action
+  readonly resource_type: string
+  readonly place: Place
+  readonly attributes: NonNullable<Question['attributes']>
+  /** What must be allowed to whoever asks about somebody else. */
+  readonly asking: readonly Action[]
+  readonly kind: Pick<Kind<never>, 'type' | 'missing'>
+}
+
+/** Which tenant a project lies in. That there is none is not kept. */
+const projectTenants: Source<string, string> = {
+  name: 'project tenant',
+  textOf: (project_id) => project_id,
+  tenantOf: () => null,
+  load: async (tx, project_ids) => {
+    const homes = new Map((await tx.many(tenantsOfProjects(project_ids))).map(({ id, org_id }) => [id, org_id]))
+    return project_ids.map((id) => homes.get(id))
+  },
+}
+
+const named = ({ type, id, tenant_id, project_id }: Question['resource']) => ({
+  id: id ?? null,
+  tenant_id: tenant_id ?? (type === 'organization' ? id : undefined) ?? null,
+  project_id: project_id ?? (type === 'project' ? id : undefined) ?? null,
+})
+
+const actionOf = (key: string, field: string): Action => {
+  if (isAction(key)) return key
+  throw new Problem('validation_error', [{ in: 'body', field, message: 'is not a key of the action registry' }])
+}
+
+/** About others, one key per place; the platform's serves everywhere. */
+const askingAbout = (action: Action, { tenant_id, project_id }: ReturnType<typeof named>): readonly Action[] => {
+  if (actions[action].tier === 'platform' || (tenant_id === null && project_id === null)) return ['platform.authz.evaluate']
+  return [project_id === null ? 'tenant.role.read' : 'project.role.read', 'platform.authz.evaluate']
+}
+
+/** Reads questions together: where their projects lie is looked up once. */
+export const readQuestions = async (
+  fresh: FreshReader,
+  caller: AskedActor,
+  questions: readonly Question[],
+  fieldOf: (index: number) => string,
+): Promise<Asked[]> => {
+  const places = questions.map(({ resource }) => named(resource))
+  const project_ids = [...new Set(places.flatMap(({ project_id }) => project_id ?? []))]
+  const homes =
+    project_ids.length === 0
+      ? new Map<string, string | undefined>()
+      : new Map(
+          (await fresh.read(project_ids.map((id) => want(projectTenants, id)))).values.map((home, index) => [project_ids[index]!, home]),
+        )
+
+  const placeOf = ({ id, tenant_id, project_id }: ReturnType<typeof named>): Place => {
+    if (project_id === null) return { ...nowhere, id, tenant_id }
+    const home = homes.get(project_id)
+    // What is not where the question says it is lies nowhere.
+    return home === undefined || (tenant_id !== null && tenant_id !== home)
+      ? { ...nowhere, id }
+      : { ...nowhere, id, tenant_id: home, project_id }
+  }
+
+  return questions.map(({ actor = caller, action: key, resource, attributes = {} }, index) => {
+    const action = actionOf(key, fieldOf(index))
+    const isSelf = resource.type === 'user' && resource.id === actor.id && actor.type === 'user'
+    const said = places[index]!
+    return {
+      actor,
+      action,
+      resource_type: resource.type,
+      place: { ...placeOf(said), relations: isSelf ? ['self'] : [] },
+      attributes,
+      asking: askingAbout(action, said),
+      kind:
+        said.project_id === null
+          ? { type: 'organization', missing: 'organization_not_found' }
+          : { type: 'project', missing: 'project_not_found' },
+    }
+  })
+}

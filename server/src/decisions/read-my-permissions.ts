@@ -1,0 +1,41 @@
+import type { readMyPermissions as Op } from '@gatehouse/contract/decisions'
+import { type Action, actions } from '../authz/actions.ts'
+import type { Decision } from '../authz/decide.ts'
+import type { Facts } from '../authz/facts.ts'
+import type { Asking } from '../http/answer.ts'
+import { Problem } from '../kernel/problem.ts'
+import { holds } from '../policies/condition.ts'
+import { covers, effectiveRules } from '../policies/constraint.ts'
+import { judgeQuestions } from './judge-questions.ts'
+import { readQuestions } from './question.ts'
+
+const everyAction = Object.keys(actions) as Action[]
+
+/** Denied for want of what only a particular request could say: no rule is known to hold, but one may. */
+const isConditional = (action: Action, { policy_source }: Decision, { constraints, attributesIn }: Facts): boolean =>
+  policy_source === 'policy_values' &&
+  !effectiveRules(constraints).some((rule) => covers(rule, action) && holds(rule.condition, attributesIn(rule.time_zone)) === true)
+
+/** Every action, judged in one place at one moment: so it cannot disagree with a decision. */
+export const readMyPermissions: Asking<typeof Op> = async (asker, { query }) => {
+  const { org_id, project_id } = query
+  const { actor, fresh, source_ip } = asker
+  const type = project_id ? 'project' : org_id ? 'organization' : 'platform'
+  const resource = { type, ...(org_id ? { tenant_id: org_id } : {}), ...(project_id ? { project_id } : {}) }
+  const questions = everyAction.map((action) => ({ action, resource, attributes: { source_ip } }))
+  const asked = await readQuestions(fresh, actor, questions, () => 'action')
+  const { revision, judged } = await judgeQuestions(asker, asked)
+  const { facts, asked: one } = judged[0]!
+  // Like every other resource of a tenant: to strangers it does not exist.
+  const isThere = facts.standing.tenant_state !== null && (!project_id || facts.standing.project_state !== null)
+  if ((org_id || project_id) && !(facts.may_know && isThere)) throw new Problem(one.kind.missing)
+  return {
+    org_id: (one.place.tenant_id ?? null) as never,
+    project_id: (one.place.project_id ?? null) as never,
+    revision,
+    permissions: judged.filter(({ decision }) => decision.decision === 'allow').map(({ asked: { action } }) => action),
+    conditional: judged
+      .filter(({ asked: { action }, decision, facts }) => isConditional(action, decision, facts))
+      .map(({ asked: { action } }) => action),
+  }
+}

@@ -1,0 +1,171 @@
+import { LRUCache } from 'lru-cache'
+import type { Database, Tx } from '../db/database.ts'
+import { Problem } from '../kernel/problem.ts'
+import { epochsOf } from './epoch-queries.ts'
+import { type Moment, platformScope, stampOf } from './moment.ts'
+import { together } from './together.ts'
+
+/** One kind of thing that is worth keeping, and how many of it are read at once. */
+export interface Source<Key, Value> {
+  readonly name: string
+  /** One text per key and one key per text. */
+  readonly textOf: (key: Key) => string
+  /** In whose epoch it changes; null: in the platform's. */
+  readonly tenantOf: (key: Key) => string | null
+  /** In the order of the keys; undefined is nothing worth keeping. */
+  readonly load: (tx: Tx, keys: readonly Key[]) => Promise<readonly (Value | undefined)[]>
+}
+
+export interface Wanted<Value> {
+  readonly id: string
+  readonly tenant_id: string | null
+  readonly source: Source<never, Value>
+  readonly key: unknown
+}
+export const want = <Key, Value>(source: Source<Key, Value>, key: Key): Wanted<Value> => ({
+  id: `${source.name} ${source.textOf(key)}`,
+  tenant_id: source.tenantOf(key),
+  source: source as Source<never, Value>,
+  key,
+})
+
+type Values<W extends readonly Wanted<unknown>[]> = { -readonly [I in keyof W]: W[I] extends Wanted<infer V> ? V | undefined : never }
+
+/** True at one moment, which lies after the question. */
+export interface Known<W extends readonly Wanted<unknown>[]> {
+  readonly moment: Moment
+  readonly values: Values<W>
+}
+
+/** Reads for one request. What it proved once since it arrived, it need not prove again. */
+export interface FreshReader {
+  read<const W extends readonly Wanted<unknown>[]>(wanted: W): Promise<Known<W>>
+}
+
+export interface Fresh {
+  /** To be called when the request is there. */
+  forRequest(): FreshReader
+}
+
+/** A moment, and the scopes whose epochs it holds. */
+interface Proved {
+  readonly moment: Moment
+  readonly scopes: ReadonlySet<string>
+}
+
+interface Kept {
+  readonly stamp: string
+  readonly value: unknown
+}
+
+export interface FreshOptions {
+  readonly most_entries?: number
+  /** Longer than this is as good as never. */
+  readonly limit_ms?: number
+}
+
+const scopesOf = (wanted: readonly Wanted<unknown>[]): string[] => [
+  platformScope,
+  ...wanted.flatMap(({ tenant_id }) => (tenant_id === null ? [] : [tenant_id])),
+]
+
+const readMoment = async (reader: Pick<Tx, 'one'>, scopes: readonly string[]): Promise<Moment> => {
+  const { now, epochs } = await reader.one(epochsOf([...new Set(scopes)]))
+  return { now, epochs: new Map(epochs.map((epoch) => [epoch.id, epoch])) }
+}
+
+/** All of one source in one statement, all sources in one snapshot. */
+const loadAll = async (tx: Tx, wanted: readonly Wanted<unknown>[]): Promise<Map<string, unknown>> => {
+  const loaded = new Map<string, unknown>()
+  const unique = new Map(wanted.map((each) => [each.id, each]))
+  for (const [source, group] of Map.groupBy(unique.values(), ({ source }) => source)) {
+    const values = await source.load(
+      tx,
+      group.map(({ key }) => key as never),
+    )
+    group.forEach(({ id }, index) => {
+      loaded.set(id, values[index])
+    })
+  }
+  return loaded
+}
+
+/** Keeps what was read, and proves before each use that it is still so. */
+export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms = 1000 }: FreshOptions = {}): Fresh => {
+  const kept = new LRUCache<string, Kept>({ max: most_entries })
+
+  const momentOf = together(async (questions: readonly (readonly string[])[]) => {
+    const moment = await readMoment(database.reader, questions.flat())
+    return questions.map(() => moment)
+  })
+
+  const load = together(async (questions: readonly { missing: readonly Wanted<unknown>[]; scopes: readonly string[] }[]) =>
+    database.transaction('read', async (tx) => {
+      const moment = await readMoment(
+        tx,
+        questions.flatMap(({ scopes }) => scopes),
+      )
+      const loaded = await loadAll(
+        tx,
+        questions.flatMap(({ missing }) => missing),
+      )
+      return questions.map(() => ({ moment, loaded }))
+    }),
+  )
+
+  const stillSo = ({ id, tenant_id }: Wanted<unknown>, moment: Moment): Kept | undefined => {
+    const entry = kept.get(id)
+    return entry?.stamp === stampOf(moment, tenant_id) ? entry : undefined
+  }
+
+  const read = async (wanted: readonly Wanted<unknown>[], proved: Proved | undefined): Promise<Known<readonly Wanted<unknown>[]> & Proved> => {
+    const scopes = scopesOf(wanted)
+    const isProved = proved !== undefined && scopes.every((scope) => proved.scopes.has(scope))
+    let moment = isProved ? proved.moment : await momentOf(scopes)
+    const found = new Map<string, unknown>()
+    for (let attempt = 1; ; attempt += 1) {
+      found.clear()
+      const missing = wanted.filter((each) => {
+        const entry = stillSo(each, moment)
+        if (entry) found.set(each.id, entry.value)
+        return !entry
+      })
+      if (missing.length === 0) break
+      // Where things keep changing, everything is read in one snapshot, which needs no proof.
+      const isWhole = attempt > 2
+      const { moment: then, loaded } = await load({ missing: isWhole ? wanted : missing, scopes })
+      for (const each of isWhole ? wanted : missing) {
+        const value = loaded.get(each.id)
+        found.set(each.id, value)
+        if (value !== undefined) kept.set(each.id, { stamp: stampOf(then, each.tenant_id), value })
+      }
+      const isOne = isWhole || wanted.every(({ tenant_id }) => stampOf(moment, tenant_id) === stampOf(then, tenant_id))
+      moment = then
+      if (isOne || missing.length === wanted.length) break
+    }
+    return { moment, scopes: new Set(scopes), values: wanted.map(({ id }) => found.get(id)) as never }
+  }
+
+  /** Rejects when the time is over; what still comes is not heard. */
+  const inTime = async <T>(reading: Promise<T>): Promise<T> => {
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    const timer = setTimeout(
+      () => reject(new Problem('dependency_unavailable', undefined, new Error(`no proof of freshness within ${limit_ms} ms`))),
+      limit_ms,
+    )
+    return Promise.race([reading, late]).finally(() => clearTimeout(timer))
+  }
+
+  return {
+    forRequest: () => {
+      let proved: Proved | undefined
+      return {
+        read: async (wanted) => {
+          const known = await inTime(read(wanted, proved))
+          proved = known
+          return known as never
+        },
+      }
+    },
+  }
+}

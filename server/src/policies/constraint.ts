@@ -1,0 +1,56 @@
+import type { Condition } from '@gatehouse/contract/conditions'
+import { type Attributes, holds } from './condition.ts'
+
+export type ScopeType = 'global' | 'tenant' | 'project'
+
+/** A rule that takes away, as its current version says it. */
+export interface Constraint {
+  readonly constraint_id: string
+  readonly version: number
+  readonly key: string
+  readonly scope_type: ScopeType
+  readonly actions: readonly string[]
+  readonly condition: Condition
+  readonly time_zone: string
+  readonly is_locked: boolean
+  readonly state: string
+}
+
+const widths: readonly ScopeType[] = ['global', 'tenant', 'project']
+const width = ({ scope_type }: Constraint) => widths.indexOf(scope_type)
+
+const isActive = ({ state }: Constraint) => state === 'active'
+
+/** Per key one rule counts: the widest that is locked, else the most specific, which may be an exemption. */
+const thatCounts = (sameKey: readonly Constraint[]): Constraint => {
+  const widestFirst = sameKey.toSorted((a, b) => width(a) - width(b))
+  return widestFirst.find((rule) => rule.is_locked && isActive(rule)) ?? widestFirst.at(-1)!
+}
+
+const byWidthThenKey = (a: Constraint, b: Constraint) => width(a) - width(b) || (a.key < b.key ? -1 : 1)
+
+const effective = new WeakMap<readonly Constraint[], readonly Constraint[]>()
+/** The rules of a chain that can deny at all, in the order in which they decide. Remembered per list, which is never changed. */
+export const effectiveRules = (chain: readonly Constraint[]): readonly Constraint[] => {
+  const known = effective.get(chain)
+  if (known) return known
+  const counting = [...Map.groupBy(chain, ({ key }) => key).values()].map(thatCounts).filter(isActive).sort(byWidthThenKey)
+  effective.set(chain, counting)
+  return counting
+}
+
+/** A group is written `allocation.*` and means every key that begins so. */
+export const covers = ({ actions }: Pick<Constraint, 'actions'>, action: string): boolean =>
+  actions.some((named) => named === action || (named.endsWith('.*') && action.startsWith(named.slice(0, -1))))
+
+/** The attributes of a request for one rule, whose zone says which minute and weekday it is. */
+export type AttributesIn = (time_zone: string) => Attributes
+
+/** What cannot be judged denies, and so does what breaks in the attempt. */
+export const denies = (rule: Constraint, attributesIn: AttributesIn): boolean => {
+  try {
+    return holds(rule.condition, attributesIn(rule.time_zone)) !== false
+  } catch {
+    return true
+  }
+}
