@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { Exactly, OneOf } from './shapes.ts'
+import { Exactly, Named, OneOf } from './shapes.ts'
 
 /** What a rule can look at. Which action carries which of them is in the action registry. */
 export const attributeNames = [
@@ -61,9 +61,9 @@ const tests = {
   absent: maybe(Names),
 }
 /** Tests, all of which must hold. */
-const Tests = Exactly(tests)
-const Group = Exactly({ ...tests, any: maybe(Type.Array(Tests, { minItems: 1, maxItems: 20 })), not: maybe(Tests) })
+const Tests = Named('ConditionTests', tests)
+const Group = Named('ConditionGroup', { ...tests, any: maybe(Type.Array(Tests, { minItems: 1, maxItems: 20 })), not: maybe(Tests) })
 
 /** When a rule denies: all tests hold, one of `any` holds, and `not` does not. An empty one always holds. */
-export const Condition = Exactly({ ...tests, any: maybe(Type.Array(Group, { minItems: 1, maxItems: 20 })), not: maybe(Group) })
+export const Condition = Named('Condition', { ...tests, any: maybe(Type.Array(Group, { minItems: 1, maxItems: 20 })), not: maybe(Group) })
 export type Condition = Static<typeof Condition>

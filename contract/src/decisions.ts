@@ -1,6 +1,6 @@
 import Type, { type Static, type TProperties } from 'typebox'
 import { actorTypes, operation } from './operation.ts'
-import { Exactly, Id, Nullable, OneOf } from './shapes.ts'
+import { Exactly, Id, Named, Nullable, OneOf } from './shapes.ts'
 
 const maybe = Type.Optional
 export const reasonCodes = [
@@ -19,7 +19,7 @@ const ActionKey = Type.String({
   description: 'A key of the action registry.',
 })
 
-export const Question = Exactly({
+export const Question = Named('Question', {
   actor: maybe(Exactly({ type: OneOf(actorTypes), id: Id('actor') })),
   action: ActionKey,
   resource: Exactly({

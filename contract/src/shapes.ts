@@ -10,6 +10,10 @@ export const Id = <K extends string>(kind: K) =>
 /** An object with these members and no others: an unknown member is refused, never ignored. */
 export const Exactly = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false })
 
+/** The same with a name of its own, under which the documents describe it once. */
+export const Named = <P extends TProperties>(title: string, properties: P) =>
+  Type.Object(properties, { additionalProperties: false, title })
+
 export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()])
 
 export const OneOf = <const V extends readonly string[]>(values: V) => Type.Unsafe<V[number]>(Type.String({ enum: [...values] }))

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Documented, documentedOperations, faultsOf } from '../../../test/fuzz/documented.ts'
+import { inlined } from '../../../test/fuzz/inlined.ts'
 import { type LiveWorld, liveWorld } from '../../../test/fuzz/live-world.ts'
 import { type Plan, plansOf } from '../../../test/fuzz/plans.ts'
 import { pathOf } from '../../../test/fuzz/rightful-calls.ts'
@@ -17,7 +18,7 @@ beforeAll(async () => {
   live = await liveServer()
   await live.setPolicy('rate_limit.api_requests_per_minute', 10_000_000)
   await live.setPolicy('rate_limit.anonymous_requests_per_minute', 10_000_000)
-  document = (await live.call(null, 'GET', '/openapi.json')).body
+  document = inlined((await live.call(null, 'GET', '/openapi.json')).body)
   world = await liveWorld(live)
 })
 afterAll(() => live.stop())

@@ -2,6 +2,7 @@ import { operations } from '@gatehouse/contract/operations'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { Ajv } from 'ajv'
 import { describe, expect, test } from 'vitest'
+import { inlined } from '../../../test/fuzz/inlined.ts'
 import { openApiDocument, problemsOf } from './openapi.ts'
 
 interface Described {
@@ -15,7 +16,7 @@ interface Described {
   responses: Record<string, { description: string; content?: Record<string, { schema: Record<string, unknown> }> }>
 }
 
-const document = openApiDocument(operations)
+const document = inlined(openApiDocument(operations))
 const described = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, each]) => ({ path, method, ...(each as Described) })),
 )

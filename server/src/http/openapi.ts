@@ -114,6 +114,20 @@ const answers = (operation: Operation) => {
   }
 }
 
+/** What has a title is described once, under that name, and referred to wherever it stands. */
+const byReference = (named: Map<string, object>) => {
+  const referred = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(referred)
+    if (typeof value !== 'object' || value === null) return value
+    const { title, ...rest } = value as { title?: unknown }
+    const schema = Object.fromEntries(Object.entries(rest).map(([name, member]) => [name, referred(member)]))
+    if (typeof title !== 'string') return schema
+    named.set(title, schema)
+    return { $ref: `#/components/schemas/${title}` }
+  }
+  return referred
+}
+
 const tagOf = ({ id }: Operation) => id.split('.')[0]!
 
 /** The contract as an OpenAPI 3.1 document: derived, never written. */
@@ -149,6 +163,8 @@ export const openApiDocument = (operations: readonly Operation[]) => {
       },
     }
   }
+  const named = new Map<string, object>([['Problem', ProblemBody]])
+  const referred = byReference(named)(paths) as typeof paths
   return {
     openapi: '3.1.0',
     info: {
@@ -157,9 +173,9 @@ export const openApiDocument = (operations: readonly Operation[]) => {
       description:
         'Who may do what, in which tenant and project, for how long, and who did: the identity and access control plane of a GPU cloud.',
     },
-    paths,
+    paths: referred,
     components: {
-      schemas: { Problem: ProblemBody },
+      schemas: Object.fromEntries(named),
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An access token of the configured identity provider.' } },
     },
   }
