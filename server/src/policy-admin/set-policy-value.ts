@@ -1,0 +1,60 @@
+import type { Input } from '@gatehouse/contract/operation'
+import type { setPlatformPolicyValue as Op, PolicyValue } from '@gatehouse/contract/policies'
+import { record } from '../audit/record.ts'
+import type { Verb } from '../http/answer.ts'
+import { newId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import { effectiveValue, isAsStrict } from '../policies/effective-value.ts'
+import { definitionOf, type PolicyKey } from '../policies/policy-definitions.ts'
+import { parsePolicyValue } from '../policies/policy-value.ts'
+import { isPolicyKey } from './policy-keys.ts'
+import { authorizeWrite, type PolicyScope, recordedAt, type ScopeParams } from './policy-scope.ts'
+import { type CurrentValue, endValue, insertValue, valuesUpTo } from './policy-value-queries.ts'
+
+/** Bounds count items, not letters; whatever is set is recorded whole, so it is kept short as well. */
+const mostLetters = 16_384
+
+/**
+ * A wider value may be tightened at this very moment: then the narrower one that is written is the looser of the two, and does not
+ * count. That is why nothing above is locked.
+ */
+const requireWithin = (key: PolicyKey, { scope_type }: PolicyScope, value: unknown, wider: readonly CurrentValue[]): void => {
+  const { type, bounds, scopes, direction } = definitionOf(key)
+  if (!scopes.includes(scope_type)) throw new Problem('policy_out_of_bounds', { rule: 'scope', scopes })
+  if (parsePolicyValue(key, value) === undefined) throw new Problem('policy_out_of_bounds', { rule: 'definition', type, bounds })
+  if (JSON.stringify(value).length > mostLetters) throw new Problem('policy_out_of_bounds', { rule: 'length', maximum: mostLetters })
+  const limit = direction.startsWith('tighten_') ? effectiveValue(key, wider) : undefined
+  if (limit && !isAsStrict(direction, value, limit.value))
+    throw new Problem('policy_out_of_bounds', { rule: direction, limit: limit.value, limit_scope: limit.scope_type })
+}
+
+export const setPolicyValue: Verb<ScopeParams & { readonly key: string }, unknown, Input<typeof Op>['body'], PolicyValue> = async (
+  work,
+  { params, body },
+) => {
+  const scope = await authorizeWrite(work, 'policy_value', params, params.key)
+  const { key } = params
+  if (!isPolicyKey(key)) throw new Problem('policy_not_found')
+  const values = await work.tx.many(valuesUpTo(scope, key))
+  const own = values.find(({ scope_type }) => scope_type === scope.scope_type)
+  const { value, expected_version, reason = null } = body
+  const version = own?.version ?? 0
+  requireWithin(
+    key,
+    scope,
+    value,
+    values.filter((each) => each !== own),
+  )
+  if (expected_version !== undefined && expected_version !== version) throw new Problem('version_conflict', { version })
+  if (own) await work.tx.one(endValue(scope, key, work.actor.id, work.now))
+  const written = { id: newId('policy_value'), key, value: JSON.stringify(value), reason }
+  const set = await work.tx.one(insertValue(scope, written, work.actor.id, work.now))
+  record(work, {
+    action: 'policy.value.set',
+    resource_type: 'policy_value',
+    resource_id: key,
+    ...recordedAt(scope),
+    metadata: { key, scope: scope.scope_type, from: own?.value ?? null, to: set.value, version: set.version, reason },
+  })
+  return set
+}
