@@ -53,6 +53,8 @@ const fillAll = async () => {
   await live.sql(`insert into role_permissions (role_version_id, permission_key) values ('${version}', 'project.read')`)
   await live.sql(`insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at)
                   values (gen_random_uuid(), '${project.aurora}', 'user', '${user('alice')}', '${version}', now())`)
+  await live.sql(`insert into policy_constraints (constraint_id, version, key, scope_type, actions, condition, time_zone, is_locked, state, created_at)
+                  values (gen_random_uuid(), 1, 'kept', 'global', '{storage.read}', '{}', 'UTC', true, 'disabled', now())`)
   await live.sql(
     `update users set disabled_at = now(), disabled_by = '${user('ada')}', disable_reason = $1 where id = '${user('bella')}'`,
     [hostile],

@@ -5,6 +5,7 @@ import type { Fetch } from './fetch-keys.ts'
 import { type HumanClaims, humanClaimsOf, refusalOf } from './human-claims.ts'
 import { type IssuerSettings, settled } from './issuer-settings.ts'
 import { type Clocks, issuerKeys } from './jwks.ts'
+import { verifiedBefore } from './verified-before.ts'
 
 export type { HumanClaims } from './human-claims.ts'
 
@@ -31,7 +32,20 @@ export const humanTokens = (issuers: readonly IssuerSettings[], options: HumanTo
   )
   if (known.size !== issuers.length) throw new Error('An OIDC issuer is listed twice.')
 
-  const validate = async (token: string): Promise<HumanClaims> => {
+  const memory = verifiedBefore()
+
+  /** What these bytes said, if the key that proved it is still the issuer's and their time is not over. */
+  const saidBefore = async (token: string): Promise<HumanClaims | undefined> => {
+    const before = memory.find(token)
+    if (!before) return undefined
+    const at = now()
+    if (at < before.verified_at || at >= before.claims.expires_at * 1000) return undefined
+    return (await known.get(before.claims.issuer)?.keys.find(before.kid))?.key === before.key ? before.claims : undefined
+  }
+
+  const validate = async (token: string): Promise<HumanClaims> => (await saidBefore(token)) ?? verify(token)
+
+  const verify = async (token: string): Promise<HumanClaims> => {
     const jws = openCompactJws(token)
     if (!jws.ok) throw invalid(jws.reason)
     const { header, claims } = jws
@@ -55,7 +69,9 @@ export const humanTokens = (issuers: readonly IssuerSettings[], options: HumanTo
         clockTolerance: settings.clock_skew_seconds,
         currentDate: new Date(at),
       })
-      return humanClaimsOf(payload, settings)
+      const said = humanClaimsOf(payload, settings)
+      memory.remember(token, { kid: header.kid, key: found.key, verified_at: at, claims: said })
+      return said
     } catch (error) {
       // The signature comes first and refusalOf came before it, so only the time is left to be wrong.
       if (error instanceof errors.JWTExpired) throw new Problem('token_expired', undefined, new Error('exp has passed'))
