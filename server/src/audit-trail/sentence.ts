@@ -5,6 +5,10 @@ type Told = Pick<
   'action' | 'actor_type' | 'actor_id' | 'actor_name' | 'resource_type' | 'resource_id' | 'result' | 'reason_code' | 'metadata'
 >
 
+/** Done alike at three scopes: the record names the deed, a refusal the operation that was asked for. */
+const ofEachScope = (action: string, sentence: string): Record<string, string> =>
+  Object.fromEntries(['', '_of_platform', '_of_organization', '_of_project'].map((end) => [`${action}${end}`, sentence]))
+
 /** What each action is called when it is told; `{name}` is taken from the metadata. */
 const told: Record<string, string> = {
   'audit_log.list_all': 'read the record of the platform',
@@ -20,6 +24,11 @@ const told: Record<string, string> = {
   'organization.resume': 'resumed the organization',
   'organization.suspend': 'suspended the organization',
   'organization.update': 'renamed the organization',
+  ...ofEachScope('policy.constraint.create', 'wrote the constraint {key}'),
+  ...ofEachScope('policy.constraint.delete', 'ended the constraint {key}'),
+  ...ofEachScope('policy.constraint.update', 'wrote version {version} of the constraint {key}'),
+  ...ofEachScope('policy.value.remove', 'ended the value of the policy {key}'),
+  ...ofEachScope('policy.value.set', 'set the policy {key}'),
   'project.archive': 'archived the project',
   'project.create': 'created the project {slug}',
   'project.member.add': 'added {user_id} to the project as {role_name}',

@@ -25,7 +25,15 @@ const names = {
     stranger: id('stranger'),
     stranger_1: id('stranger_1'),
   },
-  ...{ builder: id('builder'), builder_1: id('builder_1'), robot: id('robot'), robot_1: id('robot_1'), sa: id('sa'), nowhere },
+  ...{
+    builder: id('builder'),
+    builder_1: id('builder_1'),
+    robot: id('robot'),
+    robot_1: id('robot_1'),
+    sa: id('sa'),
+    nowhere,
+    rule: id('rule'),
+  },
   ...{ superadmin: roleIdOf('platform_superadmin'), tenant_owner: roleIdOf('tenant_owner') },
   ...{ v_superadmin: roleVersionIdOf('platform_superadmin'), v_tenant_owner: roleVersionIdOf('tenant_owner') },
   ...{ v_project_owner: roleVersionIdOf('project_owner'), v_project_viewer: roleVersionIdOf('project_viewer') },
@@ -40,6 +48,23 @@ const custom = (role: string, version: string, tier: 'tenant' | 'project', scope
   insert into role_definitions (id, scope_type, ${tier}_id, name, is_builtin, is_assignable_to_service_accounts, current_version_id, created_at)
     values (:${role}, '${tier}', :${scope}, '${role}', false, ${forServiceAccounts}, :${version}, now());
   insert into role_definition_versions (id, role_definition_id, version, created_at) values (:${version}, :${role}, 1, now());`
+
+const constraint = (scope: string, tenant: string, of: string, changed: Record<string, string> = {}) => {
+  const values = {
+    constraint_id: ':new',
+    version: '1',
+    key: `'night'`,
+    actions: `'{allocation.create}'`,
+    condition: `'{}'`,
+    time_zone: `'UTC'`,
+    is_locked: 'true',
+    state: `'active'`,
+    created_at: 'now()',
+    ...changed,
+  }
+  return `insert into policy_constraints (scope_type, tenant_id, project_id, ${Object.keys(values).join(', ')})
+    values ('${scope}', ${tenant}, ${of}, ${Object.values(values).join(', ')})`
+}
 
 const world = `
   insert into users (id, username, oidc_issuer, oidc_subject, created_at)
@@ -62,7 +87,8 @@ const world = `
   insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at)
     values (:new, :training, 'user', :ada, :builder_1, now());
   insert into policy_definitions (key, type, purpose, scopes, direction) values ('test.key', 'integer', 'A test.', '{global,tenant,project}', 'most_specific');
-  insert into policy_values (id, key, scope_type, value, version, created_at) values (:new, 'test.key', 'global', '1', 1, now());`
+  insert into policy_values (id, key, scope_type, value, version, created_at) values (:new, 'test.key', 'global', '1', 1, now());
+  ${constraint('global', 'null', 'null', { constraint_id: ':rule' })};`
 
 let clone: ClonedDatabase
 beforeAll(async () => {
@@ -109,6 +135,8 @@ const projectBinding = (of: string, principal: string, version: string, type = '
   `insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at) values (:new, :${of}, '${type}', :${principal}, :${version}, now())`
 const policyValue = (scope: string, tenant: string, of: string, key = 'test.key', version = 1) =>
   `insert into policy_values (id, key, scope_type, tenant_id, project_id, value, version, created_at) values (:new, '${key}', '${scope}', ${tenant}, ${of}, '1', ${version}, now())`
+
+const tenantConstraint = (changed: Record<string, string>) => constraint('tenant', ':aurora', 'null', changed)
 
 const refused: [proves: string, what: string, constraint: string, text: string][] = [
   ['RP-27', 'two people with one subject of one issuer', 'users_one_per_subject', user(', username, oidc_subject', ", 'x', 'ada'")],
@@ -373,6 +401,34 @@ const refused: [proves: string, what: string, constraint: string, text: string][
   ['', 'a value at an unknown scope', 'policy_values_scope_type_check', policyValue('region', 'null', ':training')],
   ['', 'a value of an undefined key', 'policy_values_key_fkey', policyValue('global', 'null', 'null', 'no.such')],
   ['', 'a version of a value below one', 'policy_values_version_check', policyValue('tenant', ':aurora', 'null', 'test.key', 0)],
+
+  ['DE-10', 'a constraint that allows', 'policy_constraints_effect_check', tenantConstraint({ effect: `'allow'` })],
+  ['DE-10', 'a constraint without actions', 'policy_constraints_actions_check', tenantConstraint({ actions: `'{}'` })],
+  ['DE-10', 'a condition that is none', 'policy_constraints_condition_check', tenantConstraint({ condition: `'[]'` })],
+  ['DE-10', 'a constraint without a zone', 'policy_constraints_time_zone_check', tenantConstraint({ time_zone: `''` })],
+  ['DE-10', 'an empty description', 'policy_constraints_description_check', tenantConstraint({ description: `''` })],
+  ['DE-10', 'a constraint with a bad key', 'policy_constraints_key_check', tenantConstraint({ key: `'Night'` })],
+  ['DE-10', 'a constraint with a key too long', 'policy_constraints_key_check', tenantConstraint({ key: `repeat('k', 101)` })],
+  ['DE-10', 'an unknown state of a constraint', 'policy_constraints_state_check', tenantConstraint({ state: `'paused'` })],
+  ['DE-10', 'a version of a constraint below one', 'policy_constraints_version_check', tenantConstraint({ version: '0' })],
+  ['DE-11', 'a constraint at an unknown scope', 'policy_constraints_scope_type_check', constraint('region', 'null', ':training')],
+  ['DE-11', 'a global constraint with a tenant', 'policy_constraints_scope', constraint('global', ':aurora', 'null')],
+  ['DE-11', "a tenant's constraint without its tenant", 'policy_constraints_scope', constraint('tenant', 'null', 'null')],
+  ['DE-11', "a project's constraint with a tenant", 'policy_constraints_scope', constraint('project', ':aurora', ':training')],
+  ['DE-11', 'one key twice at one scope', 'constraint_already_exists', constraint('global', 'null', 'null')],
+  [
+    'DE-11',
+    'two current versions of one constraint',
+    'policy_constraints_one_current',
+    constraint('tenant', ':aurora', 'null', { constraint_id: ':rule', version: '2' }),
+  ],
+  [
+    'DE-11',
+    'a constraint half ended',
+    'policy_constraints_end_whole',
+    `update policy_constraints set delete_reason = 'x' where constraint_id = :rule`,
+  ],
+  ['', 'an epoch that counts from nothing', 'epochs_value_check', 'insert into epochs (id, value, stamp) values (:new, 0, :new)'],
 ]
 
 describe('the tables refuse', () => {
@@ -406,6 +462,14 @@ const allowed: [what: string, text: string][] = [
     'a custom name again when its role is deleted',
     `update role_definitions set deleted_at = now(), deleted_by_user_id = :ada, delete_reason = 'x' where id = :auditor; ${role('tenant', ':aurora, null', 'auditor')}`,
   ],
+  [
+    'a constraint of one key at each scope',
+    `${constraint('tenant', ':aurora', 'null')}; ${constraint('tenant', ':borealis', 'null')}; ${constraint('project', 'null', ':training')}`,
+  ],
+  [
+    'a key again when its constraint has ended',
+    `update policy_constraints set replaced_at = now(), delete_reason = 'x' where constraint_id = :rule; ${constraint('global', 'null', 'null')}`,
+  ],
   ['a value of one key at each scope', `${policyValue('tenant', ':aurora', 'null')}; ${policyValue('project', 'null', ':training')}`],
 ]
 
@@ -418,7 +482,7 @@ describe('the tables allow', () => {
 const tables = [
   ...['users', 'organizations', 'projects', 'tenant_memberships', 'project_memberships'],
   ...['role_definitions', 'role_definition_versions', 'role_permissions', 'platform_role_bindings', 'tenant_role_bindings'],
-  ...['project_role_bindings', 'policy_definitions', 'policy_values'],
+  ...['project_role_bindings', 'policy_definitions', 'policy_values', 'policy_constraints', 'epochs'],
 ]
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])
@@ -463,10 +527,14 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     policy_values: `key = 'test.key' and scope_type = 'global'`,
     'policy_values tenant_id': `key = 'test.key' and scope_type = 'tenant'`,
     'policy_values project_id': `key = 'test.key' and scope_type = 'project'`,
+    policy_constraints: `scope_type = 'global'`,
+    'policy_constraints tenant_id': `scope_type = 'tenant'`,
+    'policy_constraints project_id': `scope_type = 'project'`,
   }
   const before = `insert into role_definition_versions (id, role_definition_id, version, created_at) values (:auditor_2, :auditor, 2, now());
     ${tenantBinding('aurora', 'bob', 'v_tenant_owner')}; ${projectBinding('training', 'bob', 'v_project_owner')};
-    ${policyValue('tenant', ':aurora', 'null')}; ${policyValue('project', 'null', ':training')};`
+    ${policyValue('tenant', ':aurora', 'null')}; ${policyValue('project', 'null', ':training')};
+    ${constraint('tenant', ':aurora', 'null')}; ${constraint('project', 'null', ':training')};`
   const wrong: string[] = []
   for (const { relation, name, column } of rows) {
     const which = where[`${relation} ${column}`] ?? where[relation] ?? 'true'

@@ -67,7 +67,7 @@ describe('actions', () => {
 describe('attributes', () => {
   const lacking = (condition: Condition, ...named: string[]) => faults({ condition, actions: named })
 
-  test('DE-23 what one of the actions does not carry is refused wherever it stands', () => {
+  test('DE-10 what one of the actions does not carry is refused wherever it stands', () => {
     const no = 'is not carried by project.read'
     expect(lacking({ in: { sku: ['h100'] } }, 'project.read')).toEqual([`condition/in/sku ${no}`])
     expect(lacking({ in: { sku: ['h100'] } }, 'allocation.create', 'project.read')).toEqual([`condition/in/sku ${no}`])
@@ -80,13 +80,13 @@ describe('attributes', () => {
     expect(lacking(deep, 'project.read')).toEqual([`condition/any/1/any/0/not_in/region ${no}`, `condition/any/2/not/has_any/flags ${no}`])
   })
 
-  test('DE-23 of a group every action must carry it', () => {
+  test('DE-10 of a group every action must carry it', () => {
     expect(lacking({ in: { sku: ['h100'] } }, 'allocation.*')).toEqual([])
     expect(lacking({ in: { region: ['eu'] } }, 'storage.*')).toEqual([])
     expect(lacking({ in: { sku: ['h100'] } }, 'storage.*')).toEqual(['condition/in/sku is not carried by storage.bucket.manage'])
   })
 
-  test('DE-23 address, time and the two types are carried by every action', () => {
+  test('DE-10 address, time and the two types are carried by every action', () => {
     const condition: Condition = {
       within: { source_ip: ['10.0.0.0/8'] },
       between: { minute_of_day: [0, 60] },
@@ -115,7 +115,7 @@ describe('values', () => {
       '10.0.0.0/8/8',
     ].map((range) => [range, 'is not a CIDR range']),
     ...['::ffff:10.0.0.0/104', '0:0:0:0:0:ffff:a00:0/104', '::FFFF:0:0/96'].map((range) => [range, 'must be written as an IPv4 range']),
-  ])('DE-23 the range %s %s', ([range, message]) => {
+  ])('DE-10 the range %s %s', ([range, message]) => {
     const condition: Condition = { not_within: { source_ip: ['192.0.2.0/24', range!] } }
     expect(faults({ condition })).toEqual(message === undefined ? [] : [`condition/not_within/source_ip/1 ${message}`])
   })
@@ -130,7 +130,7 @@ describe('values', () => {
     ['Europe/', false],
     ['+01:00:99', false],
     ['', false],
-  ] as const)('DE-23 the zone %s', ([time_zone, isKnown]) => {
+  ] as const)('DE-10 the zone %s', ([time_zone, isKnown]) => {
     expect(faults({ time_zone })).toEqual(isKnown ? [] : ['time_zone is not a time zone'])
   })
 

@@ -314,7 +314,7 @@ describe('refused, and nothing changes', () => {
       expect(await remove('alice', place, ttl)).toMatchObject({ status: 404, body: { code: 'policy_not_found' } })
   })
 
-  test('RP-15 the grace window has no value until an operator sets it, and none again when he ends it', async () => {
+  test('DE-20 the grace window has no value until an operator sets it, and none again when he ends it', async () => {
     expect(await remove('ada', platform, grace)).toMatchObject({ status: 404, body: { code: 'policy_not_found' } })
     expect((await put('ada', platform, grace, { value: 3600, expected_version: 0 })).status).toBe(200)
     expect(await settingOf('ada', platform, grace)).toMatchObject({ value: 3600, effective_value: 3600 })
