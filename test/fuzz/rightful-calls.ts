@@ -1,4 +1,5 @@
 import { operations } from '../../contract/src/operations.ts'
+import { fixedId } from '../../server/src/kernel/ids.ts'
 import { seeded } from '../live-server.ts'
 
 /** A call that is allowed and complete: who makes it, on what, with what. What it does to the world is the caller's affair. */
@@ -13,6 +14,45 @@ const ofOrg = { org_id: org.aurora }
 const ofProject = { project_id: project.aurora }
 const inOrg = { type: 'organization', tenant_id: org.aurora }
 const because = { reason: 'because' }
+
+/** The three scopes of policy: who writes there, and a constraint that stands there once `writeConstraints` has run. */
+const policyScopes = {
+  of_platform: { person: 'ada', params: {}, key: 'authorization.break_glass_single_person', value: true },
+  of_organization: { person: 'alice', params: ofOrg, key: 'tenancy.invitation_ttl_seconds', value: 7200 },
+  of_project: { person: 'alice', params: ofProject, key: 'tenancy.invitation_ttl_seconds', value: 7200 },
+}
+/** What the platform has no value of when it begins: the only one that can be ended there. */
+const endable = 'authorization.role_disable_grace_window_seconds'
+export const constraintOf = (scope: string) => fixedId('constraint', `sweep ${scope}`)
+
+/** One constraint at each scope, and one that is none of theirs (`foreign`): what a sweep over constraints finds. */
+export const writeConstraints = (sql: (text: string, values: unknown[]) => Promise<unknown>): Promise<unknown> =>
+  sql(
+    `insert into policy_constraints (constraint_id, version, key, scope_type, tenant_id, project_id, actions, condition, time_zone, is_locked, state, created_at)
+     select id, 1, 'sweep', scope_type, tenant_id, project_id, '{allocation.create}', '{"in": {"region": ["nowhere"]}}', 'UTC', false, 'active', now()
+       from unnest($1::uuid[], '{global,tenant,project,tenant}'::text[], $2::uuid[], $3::uuid[]) as c (id, scope_type, tenant_id, project_id)`,
+    [
+      ['of_platform', 'of_organization', 'of_project', 'foreign'].map(constraintOf),
+      [null, org.aurora, null, org.borealis],
+      [null, null, project.aurora, null],
+    ],
+  )
+
+const rule = { actions: ['allocation.create'], condition: { in: { region: ['nowhere'] } } }
+const onPolicy = Object.entries(policyScopes).flatMap(([scope, { person, params, key, value }]): [string, RightfulCall][] => {
+  const one = { person, params: { ...params, constraint_id: constraintOf(scope) } }
+  return [
+    [`policy.value.list_${scope}`, { person, params }],
+    [`policy.value.set_${scope}`, { person, params: { ...params, key }, body: { value, ...because } }],
+    [`policy.value.remove_${scope}`, { person, params: { ...params, key: person === 'ada' ? endable : key }, body: because }],
+    [`policy.constraint.list_${scope}`, { person, params }],
+    [`policy.constraint.create_${scope}`, { person, params, body: { key: 'new', ...rule, ...because } }],
+    [`policy.constraint.read_${scope}`, one],
+    [`policy.constraint.list_versions_${scope}`, one],
+    [`policy.constraint.update_${scope}`, { ...one, body: { ...rule, expected_version: 1, ...because } }],
+    [`policy.constraint.delete_${scope}`, { ...one, body: because }],
+  ]
+})
 
 /** One for each operation, in the seeded world; a new operation gets its line here, and every sweep then includes it. */
 const calls: Readonly<Record<string, RightfulCall>> = {
@@ -33,6 +73,8 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'organization.resume': { person: 'ada', params: ofOrg, body: because },
   'organization.suspend': { person: 'ada', params: ofOrg, body: because },
   'organization.update': { person: 'alice', params: ofOrg, body: { name: 'Renamed', ...because } },
+  'policy.definition.list': { person: 'otto', params: {} },
+  ...Object.fromEntries(onPolicy),
   'project.archive': { person: 'adam', params: ofProject, body: because },
   'project.create': { person: 'alice', params: ofOrg, body: { name: 'New', slug: 'new', owner_user_id: user('anna'), ...because } },
   'project.list': { person: 'adam', params: ofOrg },
