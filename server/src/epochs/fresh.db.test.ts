@@ -1,0 +1,285 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Exactly } from '@gatehouse/contract/shapes'
+import Type from 'typebox'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { countedDatabase } from '../../../test/replicas/counted-database.ts'
+import type { Database } from '../db/database.ts'
+import { openDatabase } from '../db/database.ts'
+import { sql } from '../db/statement.ts'
+import { newId } from '../kernel/ids.ts'
+import { type Fresh, keepFresh, type Source, want } from './fresh.ts'
+
+let live: LiveServer
+let counted: ReturnType<typeof countedDatabase>
+let fresh: Fresh
+let loads: string[][] = []
+beforeAll(async () => {
+  live = await liveServer()
+})
+beforeEach(() => {
+  counted = countedDatabase(live.database)
+  fresh = keepFresh(counted.database)
+  loads = []
+})
+afterAll(() => live.stop())
+
+const { org, user } = seeded
+const Named = Exactly({ id: Type.String(), name: Type.String() })
+const namesOf = (ids: readonly string[]) => sql(Named)`select id, name from organizations where id = any(${ids}::uuid[])`
+const usernamesOf = (ids: readonly string[]) => sql(Named)`select id, username as name from users where id = any(${ids}::uuid[])`
+
+/** Something small to keep: what an organization, or a person, is called. */
+const called = (name: string, statement: typeof namesOf, tenantOf: (id: string) => string | null): Source<string, string> => ({
+  name,
+  textOf: (id) => id,
+  tenantOf,
+  load: async (tx, ids) => {
+    loads.push([...ids])
+    const found = new Map((await tx.many(statement(ids))).map((row) => [row.id, row.name]))
+    return ids.map((id) => found.get(id))
+  },
+})
+const organizations = called('organization', namesOf, (id) => id)
+const people = called('person', usernamesOf, () => null)
+const nameOf = async (id: string, by = fresh) => (await by.forRequest().read([want(organizations, id)])).values[0]
+const rename = (id: string, name: string) => live.sql('update organizations set name = $2 where id = $1', [id, name])
+
+describe('what is kept', () => {
+  test('DE-19 is read once, and proved by one small read each time', async () => {
+    expect([await nameOf(org.aurora), await nameOf(org.aurora), await nameOf(org.aurora)]).toEqual(Array(3).fill('Aurora Labs'))
+    expect(loads).toEqual([[org.aurora]])
+    // One of them within the transaction that read the name.
+    expect(counted.naming('epochs')).toBe(4)
+  })
+
+  test('DE-19 is read again after a change of its tenant or of the platform, and not after one of another tenant', async () => {
+    await nameOf(org.aurora)
+    await rename(org.borealis, 'Other')
+    expect(await nameOf(org.aurora)).toBe('Aurora Labs')
+    expect(loads).toHaveLength(1)
+    await rename(org.aurora, 'Aurora')
+    expect(await nameOf(org.aurora)).toBe('Aurora')
+    expect(loads).toHaveLength(2)
+    await live.sql(`update users set role = 'admin' where id = $1`, [user('axel')])
+    expect(await nameOf(org.aurora)).toBe('Aurora')
+    expect(loads).toHaveLength(3)
+    await rename(org.aurora, 'Aurora Labs')
+  })
+
+  test('DE-19 does not hold that something is unknown, so that it may come without moving an epoch', async () => {
+    const id = newId('user')
+    const read = async () => (await fresh.forRequest().read([want(people, id)])).values[0]
+    expect([await read(), await read()]).toEqual([undefined, undefined])
+    expect(loads).toHaveLength(2)
+    await live.sql(`insert into users (id, username, oidc_issuer, oidc_subject, created_at) values ($1, 'new', 'i', $2, now())`, [id, id])
+    expect([await read(), await read()]).toEqual(['new', 'new'])
+    expect(loads).toHaveLength(3)
+  })
+
+  test('DE-19 is not taken for what it was when an epoch comes to the same figure again', async () => {
+    await nameOf(org.aurora)
+    await live.sql(`update epochs set stamp = gen_random_uuid() where id = $1`, [org.aurora])
+    await nameOf(org.aurora)
+    expect(loads).toHaveLength(2)
+  })
+
+  test('DE-19 is bounded: the least recent goes first, and is read again', async () => {
+    fresh = keepFresh(counted.database, { most_entries: 2 })
+    await nameOf(org.aurora)
+    await nameOf(org.borealis)
+    await nameOf(org.aurora)
+    await fresh.forRequest().read([want(people, user('anna'))])
+    expect(loads).toEqual([[org.aurora], [org.borealis], [user('anna')]])
+    await nameOf(org.aurora)
+    expect(loads).toHaveLength(3)
+    await nameOf(org.borealis)
+    expect(loads).toHaveLength(4)
+  })
+
+  test('DE-19 more than fits is still answered whole', async () => {
+    fresh = keepFresh(counted.database, { most_entries: 1 })
+    const { values } = await fresh
+      .forRequest()
+      .read([want(organizations, org.aurora), want(organizations, org.borealis), want(people, user('anna'))])
+    expect(values).toEqual(['Aurora Labs', 'Other', 'anna'])
+  })
+})
+
+describe('one request', () => {
+  test('DE-19 proves each scope once, and holds to that moment', async () => {
+    const request = fresh.forRequest()
+    const first = await request.read([want(people, user('anna')), want(organizations, org.aurora)])
+    counted.forget()
+    const again = await request.read([want(people, user('anna')), want(organizations, org.aurora)])
+    expect(counted.naming('epochs')).toBe(0)
+    expect(again.moment).toBe(first.moment)
+    await request.read([want(organizations, org.borealis)])
+    expect(counted.naming('epochs')).toBe(2)
+  })
+
+  test('DE-19 a proof is never another request’s', async () => {
+    await fresh.forRequest().read([want(organizations, org.aurora)])
+    counted.forget()
+    await Promise.all([fresh.forRequest(), fresh.forRequest()].map((request) => request.read([want(organizations, org.aurora)])))
+    // Both asked at the same moment, after which one read began.
+    expect(counted.naming('epochs')).toBe(1)
+  })
+
+  test('DE-19 who asks while a proof is under way waits for the next: a change in between is seen', async () => {
+    await nameOf(org.borealis)
+    const { promise: isHeld, resolve: release } = Promise.withResolvers<void>()
+    let holding = true
+    const slow: Database = {
+      ...counted.database,
+      reader: {
+        ...counted.database.reader,
+        one: async (statement) => {
+          const row = await counted.database.reader.one(statement)
+          if (holding) await isHeld
+          return row
+        },
+      },
+    }
+    fresh = keepFresh(slow)
+    const early = nameOf(org.borealis)
+    await sleep(50)
+    await rename(org.borealis, 'Changed')
+    const late = nameOf(org.borealis)
+    holding = false
+    release()
+    expect([await early, await late]).toEqual(['Changed', 'Changed'])
+    await rename(org.borealis, 'Other')
+  })
+})
+
+describe('what is read together', () => {
+  const ids = [org.aurora, org.borealis]
+  /** Both get the same name in one transaction, again and again. */
+  const write = async (until: () => boolean) => {
+    let written = 0
+    for (; !until(); written += 1) {
+      await live.sql('update organizations set name = $2 where id = any($1::uuid[])', [ids, `n${written}`])
+      if (written % 3 === 0) await sleep(2)
+    }
+    return written
+  }
+  const torn = async (read: (by: Fresh) => Promise<readonly (string | undefined)[]>) => {
+    const by = keepFresh(live.database)
+    let isOver = false
+    const written = write(() => isOver)
+    await sleep(20)
+    let different = 0
+    // Some read one of them only, so that others find it kept and the other not.
+    const single = async (id: string) => {
+      while (!isOver) await nameOf(id, by)
+    }
+    const both = async () => {
+      for (let times = 0; times < 150; times += 1) {
+        const [a, b] = await read(by)
+        if (a !== b) different += 1
+      }
+    }
+    const others = Promise.all(ids.map(single))
+    await Promise.all([both(), both(), both()])
+    isOver = true
+    await others
+    expect(await written).toBeGreaterThan(20)
+    return different
+  }
+
+  test('DE-19 is true at one moment, whatever is written meanwhile', async () => {
+    expect(await torn(async (by) => (await by.forRequest().read(ids.map((id) => want(organizations, id)))).values)).toBe(0)
+  })
+
+  test('reading one after the other would be found out', async () => {
+    expect(await torn(async (by) => [await nameOf(ids[0]!, by), await nameOf(ids[1]!, by)])).toBeGreaterThan(0)
+  })
+})
+
+describe('a database that does not answer', () => {
+  const never = new Promise<never>(() => {})
+  const unavailable = { code: 'dependency_unavailable' }
+
+  test('DE-19 at the proof is 503 within the limit, also for what is kept', async () => {
+    let isSilent = false
+    const database: Database = {
+      ...live.database,
+      reader: { ...live.database.reader, one: (statement) => (isSilent ? never : live.database.reader.one(statement)) },
+    }
+    fresh = keepFresh(database, { limit_ms: 100 })
+    await nameOf(org.aurora)
+    isSilent = true
+    const began = performance.now()
+    await expect(nameOf(org.aurora)).rejects.toMatchObject(unavailable)
+    expect(performance.now() - began).toBeLessThan(300)
+  })
+
+  test('DE-19 at the reading is 503 within the limit', async () => {
+    fresh = keepFresh({ ...live.database, transaction: () => never }, { limit_ms: 100 })
+    await expect(nameOf(org.aurora)).rejects.toMatchObject(unavailable)
+  })
+
+  test('DE-19 an error at the proof is nobody’s answer, and the next proof stands by itself', async () => {
+    let fails = true
+    const one: Database['reader']['one'] = (statement) => (fails ? Promise.reject(new Error('lost')) : live.database.reader.one(statement))
+    fresh = keepFresh({ ...live.database, reader: { ...live.database.reader, one } })
+    await expect(nameOf(org.aurora)).rejects.toThrow('lost')
+    fails = false
+    expect(await nameOf(org.aurora)).toMatch(/^n\d+$/)
+  })
+
+  test('DE-19 a pool that is closed refuses', async () => {
+    const database = openDatabase({ url: live.clone.appUrl })
+    fresh = keepFresh(database)
+    await nameOf(org.aurora)
+    await database.close()
+    await expect(nameOf(org.aurora)).rejects.toThrow()
+  })
+})
+
+describe('decisions', () => {
+  const asking = { action: 'tenant.read', resource: { type: 'organization', id: org.aurora } }
+  const decideAt = (url: string, person: string) => live.call(person, 'POST', '/api/v1/authz/decisions', { body: asking }, url)
+
+  test('DE-19 a thousand that wait at one moment cost a handful of reads, and none of a fact that is kept', async () => {
+    let waiting: Promise<void> | undefined
+    const reader: Database['reader'] = {
+      ...counted.database.reader,
+      one: async (statement) => {
+        await waiting
+        return counted.database.reader.one(statement)
+      },
+    }
+    fresh = keepFresh({ ...counted.database, reader }, { limit_ms: 15_000 })
+    let arrived = 0
+    const arriving: Fresh = {
+      forRequest: () => {
+        arrived += 1
+        return fresh.forRequest()
+      },
+    }
+    const { url } = await live.replica((parts) => ({ ...parts, fresh: arriving }))
+    expect((await decideAt(url, 'anna')).body).toMatchObject({ decision: 'allow' })
+    counted.forget()
+    const { promise, resolve: release } = Promise.withResolvers<void>()
+    waiting = promise
+    const answers = Array.from({ length: 1000 }, () => decideAt(url, 'anna'))
+    while (arrived < 1001) await sleep(10)
+    release()
+    const said = (await Promise.all(answers)).map(({ status, body }) => `${status} ${body.decision}`)
+    expect([...new Set(said)]).toEqual(['200 allow'])
+    expect(counted.naming('epochs')).toBeLessThanOrEqual(20)
+    expect(counted.naming('tenant_memberships')).toBe(0)
+  })
+
+  test('DE-19 a binding ends by the clock, without a change and without another read', async () => {
+    const { url } = await live.replica((parts) => ({ ...parts, fresh: keepFresh(counted.database) }))
+    await live.sql(`update tenant_role_bindings set expires_at = now() + interval '1.5 seconds' where principal_id = $1`, [user('arne')])
+    expect((await decideAt(url, 'arne')).body).toMatchObject({ decision: 'allow' })
+    counted.forget()
+    await sleep(1600)
+    expect((await decideAt(url, 'arne')).body).toMatchObject({ decision: 'deny', reason_code: 'permission_denied' })
+    expect(counted.naming('tenant_role_bindings')).toBe(0)
+  })
+})

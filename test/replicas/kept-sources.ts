@@ -1,0 +1,44 @@
+import { standings } from '../../server/src/authz/standing.ts'
+import { readQuestions } from '../../server/src/decisions/question.ts'
+import type { FreshReader, Source, Wanted } from '../../server/src/epochs/fresh.ts'
+import { newId } from '../../server/src/kernel/ids.ts'
+import { constraintChains } from '../../server/src/policies/constraint-chain.ts'
+import { readPolicyFresh } from '../../server/src/policies/read-policy.ts'
+import { identifyPerson } from '../../server/src/principals/identify-person.ts'
+import { filesUnder, textOf } from '../house/tree.ts'
+
+type AnySource = Source<unknown, unknown>
+
+/** Lets somebody read, and says from which source he wanted to. */
+const sourceOf = async (reading: (fresh: FreshReader) => Promise<unknown>): Promise<AnySource> => {
+  const seen: Wanted<unknown>[] = []
+  const fresh: FreshReader = {
+    read: async (wanted) => {
+      seen.push(...wanted)
+      return { moment: { now: '', epochs: new Map() }, values: wanted.map(() => undefined) as never }
+    },
+  }
+  // Nothing is found, and not everybody bears that; what was wanted is known by then.
+  await reading(fresh).catch(() => {})
+  return seen[0]!.source as unknown as AnySource
+}
+
+const caller = { type: 'user', id: newId('user') } as const
+const question = { action: 'project.read', resource: { type: 'project', id: newId('project') } } as never
+const tokens = { validate: async () => ({ issuer: 'i', subject: 's' }) } as never
+
+/** All that a process keeps, by its name. */
+export const keptSources = async () => {
+  const nobody = {} as never
+  return {
+    standing: standings as unknown as AnySource,
+    constraints: constraintChains as unknown as AnySource,
+    policy: await sourceOf((fresh) => readPolicyFresh(fresh, 'rate_limit.api_requests_per_minute')),
+    'project tenant': await sourceOf((fresh) => readQuestions(fresh, caller, [question], () => '')),
+    person: await sourceOf((fresh) => identifyPerson(tokens, nobody, nobody, nobody)('', '', fresh)),
+  }
+}
+
+/** How many the server declares: one that is not in the list above shows here. */
+export const declaredSources = (): number =>
+  filesUnder('server/src').flatMap((path) => [...textOf(path).matchAll(/^(?:export )?const \w+: Source</gm)]).length
