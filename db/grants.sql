@@ -6,7 +6,7 @@ grant select, insert, update on
   users, organizations, projects, tenant_memberships, project_memberships,
   role_definitions, role_definition_versions, role_permissions,
   platform_role_bindings, tenant_role_bindings, project_role_bindings,
-  policy_values, policy_constraints, epochs
+  policy_values, policy_constraints, epochs, invitations
   to :app;
 grant select on policy_definitions, schema_migrations to :app;
 grant select, insert on audit_logs to :app;

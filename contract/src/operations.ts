@@ -6,12 +6,25 @@ import type { Operation } from './operation.ts'
 import * as organizations from './organizations.ts'
 import * as policies from './policies.ts'
 import * as projects from './projects.ts'
+import * as roleBindings from './role-bindings.ts'
+import * as roles from './roles.ts'
 import * as users from './users.ts'
 
 const isOperation = (value: unknown): value is Operation =>
   typeof value === 'object' && value !== null && 'actors' in value && 'path' in value
 
 /** Every operation there is, in the order of their ids. */
-export const operations: readonly Operation[] = [auditLogs, decisions, users, organizations, projects, members, policies, constraints]
+export const operations: readonly Operation[] = [
+  auditLogs,
+  decisions,
+  users,
+  organizations,
+  projects,
+  roles,
+  roleBindings,
+  members,
+  policies,
+  constraints,
+]
   .flatMap((file) => Object.values(file).filter(isOperation))
   .sort((a, b) => (a.id < b.id ? -1 : 1))

@@ -18,7 +18,13 @@ const formats = new Map<string, Intl.DateTimeFormat>()
 const formatOf = (zone: string): Intl.DateTimeFormat => {
   const known = formats.get(zone)
   if (known) return known
-  const format = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hourCycle: 'h23', weekday: 'short', hour: '2-digit', minute: '2-digit' })
+  const format = new Intl.DateTimeFormat('en-GB', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    weekday: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+  })
   formats.set(zone, format)
   return format
 }

@@ -141,6 +141,8 @@ export const ownerRoleOf = { platform: 'platform_superadmin', tenant: 'tenant_ow
   BuiltinRoleName
 >
 
+export const isOwnerRole = (name: string): boolean => Object.values(ownerRoleOf).some((owner) => owner === name)
+
 /** What everybody has who has no platform binding. */
 export const defaultPlatformRole = 'platform_user' satisfies BuiltinRoleName
 

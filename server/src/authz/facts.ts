@@ -1,11 +1,11 @@
-import { type ChainEnd, readChains } from '../policies/constraint-chain.ts'
 import type { Constraint } from '../policies/constraint.ts'
+import { type ChainEnd, readChains } from '../policies/constraint-chain.ts'
 import type { Actor, Work } from '../work/work.ts'
 import { attributesIn, type RequestAttributes } from './attributes.ts'
 import { defaultPlatformRole, highestPlatformRole } from './catalogue.ts'
 import type { DecisionInput } from './decide.ts'
 import type { Place } from './kind.ts'
-import { readStandings, type Standing, standingOf } from './standing.ts'
+import { isActive, readStandings, type Standing, standingOf } from './standing.ts'
 
 export interface Facts extends DecisionInput {
   readonly standing: Standing
@@ -48,7 +48,7 @@ export const factsOf = (
   { actor, place, resource_type, attributes, now }: Circumstances,
 ): Facts => {
   const grants = standing.grantsAt(now)
-  const active = standing.platform_roles.filter(({ state }) => state === 'active').map(({ name }) => name)
+  const active = standing.platform_roles.filter((role) => isActive(role, now)).map(({ name }) => name)
   const platform_role = highestPlatformRole(active)
   return {
     actor: { id: actor.id, type: actor.type, is_disabled: standing.is_disabled },

@@ -25,15 +25,19 @@ export const permissionsIn = (tier: Tier, role: BoundRole): ReadonlySet<string> 
 }
 const nothing: ReadonlySet<string> = new Set()
 
+/** A role that is being phased out still gives what it gave until its grace is over. An unknown state is not an active one. */
+export const isActive = ({ state, grace_until }: Pick<BoundRole, 'state' | 'grace_until'>, now: string): boolean =>
+  state === 'active' || (state === 'disabled' && grace_until !== null && now < grace_until)
+
 export const isLive = ({ expires_at }: BoundRole, now: string): boolean => expires_at === null || now < expires_at
 
 // One role is by far the most common case, and its set is shared by all who have it.
 const union = (sets: readonly ReadonlySet<string>[]): ReadonlySet<string> =>
   sets.length < 2 ? (sets[0] ?? nothing) : new Set(sets.flatMap((set) => [...set]))
 
-const grantsIn = (tier: Tier, roles: readonly BoundRole[]): Grants => {
-  // An unknown state is not an active one.
-  const [active, disabled] = [true, false].map((wanted) => roles.filter(({ state }) => (state === 'active') === wanted))
+const grantsIn = (tier: Tier, bound: readonly BoundRole[], now: string): Grants => {
+  const roles = bound.filter((role) => isLive(role, now))
+  const [active, disabled] = [true, false].map((wanted) => roles.filter((role) => isActive(role, now) === wanted))
   return {
     allowed: union(active!.map((role) => permissionsIn(tier, role))),
     by_disabled: union(disabled!.map((role) => permissionsIn(tier, role))),
@@ -42,17 +46,11 @@ const grantsIn = (tier: Tier, roles: readonly BoundRole[]): Grants => {
 
 export const standingOf = (row: StandingRow): Standing => {
   const roles = { platform: row.platform_roles, tenant: row.tenant_roles, project: row.project_roles }
-  const ends = Object.values(roles).flatMap((bound) => bound.flatMap(({ expires_at }) => expires_at ?? []))
+  const ends = Object.values(roles).flatMap((bound) => bound.flatMap(({ expires_at, grace_until }) => expires_at ?? grace_until ?? []))
   const compute = (now: string): TierGrants => ({
-    platform: grantsIn('platform', roles.platform),
-    tenant: grantsIn(
-      'tenant',
-      roles.tenant.filter((role) => isLive(role, now)),
-    ),
-    project: grantsIn(
-      'project',
-      roles.project.filter((role) => isLive(role, now)),
-    ),
+    platform: grantsIn('platform', roles.platform, now),
+    tenant: grantsIn('tenant', roles.tenant, now),
+    project: grantsIn('project', roles.project, now),
   })
   // Nothing of it ends: it can be said once for all time.
   if (ends.length === 0) {

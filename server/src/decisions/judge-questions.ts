@@ -4,7 +4,7 @@ import { requireAllowed } from '../authz/authorize.ts'
 import { type AppliedScope, type Decision, decide, denyingRule, elevationFor, isOverridden, scopeOf } from '../authz/decide.ts'
 import { blank, type Facts, factsOf, nobody } from '../authz/facts.ts'
 import { nowhere } from '../authz/kind.ts'
-import { isLive, permissionsIn, type Standing, type StandingKey, standings } from '../authz/standing.ts'
+import { isActive, isLive, permissionsIn, type Standing, type StandingKey, standings } from '../authz/standing.ts'
 import type { BoundRole } from '../authz/standing-queries.ts'
 import { want } from '../epochs/fresh.ts'
 import { revisionOf } from '../epochs/moment.ts'
@@ -118,7 +118,8 @@ export const rolesOf = (tier: 'platform' | 'tenant' | 'project', key: string, { 
     .filter((role) => isLive(role, now))
     .map((role) => ({
       ...bound(scopeOf[tier], role),
-      state: role.state,
+      // As it counts now: a role in its grace is still an active one.
+      state: isActive(role, now) ? 'active' : 'disabled',
       expires_at: role.expires_at,
       gives: permissionsIn(tier, role).has(key),
     }))

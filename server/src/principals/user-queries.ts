@@ -44,6 +44,10 @@ export const setDisabled = (user: Authorized<'platform.admin', User>, by: string
 export const setEnabled = (user: Authorized<'platform.admin', User>) => sql(User)`
   update users set disabled_at = null, disabled_by = null, disable_reason = null where id = ${user.id} returning ${columns(User)}`
 
+/** For readers that do not know bindings yet. */
+export const setUsersRole = (_platform: Authorized<'platform.admin', object>, user_id: string, role: 'admin' | 'user') => sql(Found)`
+  update users set role = ${role} where id = ${user_id} returning id`
+
 /** The development provider may answer at another address than last time; its people stay the same people. */
 export const moveSeededUsers = (_proof: Authorized<'platform.admin', object>, issuer: string) => sql(Found)`
   update users set oidc_issuer = ${issuer} where is_seeded returning id`

@@ -9,7 +9,10 @@ const OwnerRow = Exactly({ principal_id: Type.String(), is_disabled: Type.Boolea
 
 /** A place and the right to bind somebody in it: the proof is the place, so it cannot be used for another. */
 type GrantingTenant = Authorized<'platform.admin', { readonly id: string }>
-type GrantingProject = Authorized<'tenant.project.create' | 'project.member.invite' | 'project.role.assign', { readonly id: string }>
+type GrantingProject = Authorized<
+  'tenant.project.create' | 'tenant.project.appoint_owner' | 'project.member.invite' | 'project.role.assign',
+  { readonly id: string }
+>
 
 export const insertPlatformBinding = (
   _platform: Authorized<'platform.admin', object>,

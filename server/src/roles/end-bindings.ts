@@ -11,7 +11,7 @@ interface Owner {
 }
 
 /** Only an owner, or the platform, ends an owner; and nobody ends the last one. One may always leave, unless one is the last. */
-const requireOwnerMayGo = (work: Work, by: Authority, owners: readonly Owner[], user_id: string, assignAny: string): void => {
+export const requireOwnerMayGo = (work: Work, by: Authority, owners: readonly Owner[], user_id: string, assignAny: string): void => {
   if (!owners.some(({ principal_id }) => principal_id === user_id)) return
   const { facts, may_override } = by
   const isOwner = facts.tenant.allowed.has(assignAny) || facts.project.allowed.has(assignAny)

@@ -1,5 +1,46 @@
 import * as members from '@gatehouse/contract/members'
+import * as bindings from '@gatehouse/contract/role-bindings'
+import * as roles from '@gatehouse/contract/roles'
 import { answer } from '../http/answer.ts'
 import { addProjectMember } from './add-project-member.ts'
+import { appointProjectOwner } from './appoint-project-owner.ts'
+import { bindRole } from './bind-role.ts'
+import { createRole, deleteRole, updateRole } from './define-role.ts'
+import { disableBuiltinRole, disableRole, enableBuiltinRole, enableRole } from './disable-role.ts'
+import { endRoleBinding } from './end-role-binding.ts'
+import { listRoleBindings } from './list-role-bindings.ts'
+import { listRoles, listRoleVersions, readRole } from './list-roles.ts'
+import { createPlatformBinding, endPlatformBinding, listPlatformBindings } from './platform-bindings.ts'
 
-export const roleRoutes = [answer(members.addProjectMember, addProjectMember)]
+/** Most verbs serve both scopes: the path says which. */
+export const roleRoutes = [
+  answer(members.addProjectMember, addProjectMember),
+  answer(roles.listOrganizationRoles, listRoles),
+  answer(roles.listProjectRoles, listRoles),
+  answer(roles.createOrganizationRole, createRole),
+  answer(roles.createProjectRole, createRole),
+  answer(roles.readOrganizationRole, readRole),
+  answer(roles.readProjectRole, readRole),
+  answer(roles.listOrganizationRoleVersions, listRoleVersions),
+  answer(roles.listProjectRoleVersions, listRoleVersions),
+  answer(roles.updateOrganizationRole, updateRole),
+  answer(roles.updateProjectRole, updateRole),
+  answer(roles.deleteOrganizationRole, deleteRole),
+  answer(roles.deleteProjectRole, deleteRole),
+  answer(roles.disableOrganizationRole, disableRole),
+  answer(roles.disableProjectRole, disableRole),
+  answer(roles.enableOrganizationRole, enableRole),
+  answer(roles.enableProjectRole, enableRole),
+  answer(roles.disableBuiltinRole, disableBuiltinRole),
+  answer(roles.enableBuiltinRole, enableBuiltinRole),
+  answer(bindings.listOrganizationBindings, listRoleBindings),
+  answer(bindings.listProjectBindings, listRoleBindings),
+  answer(bindings.createOrganizationBinding, bindRole),
+  answer(bindings.createProjectBinding, bindRole),
+  answer(bindings.endOrganizationBinding, endRoleBinding),
+  answer(bindings.endProjectBinding, endRoleBinding),
+  answer(bindings.listPlatformBindings, listPlatformBindings),
+  answer(bindings.createPlatformBinding, createPlatformBinding),
+  answer(bindings.endPlatformBinding, endPlatformBinding),
+  answer(bindings.appointProjectOwner, appointProjectOwner),
+]

@@ -25,7 +25,7 @@ export const insertTenantMembership = (
   returning id`
 
 export const insertProjectMembership = (
-  project: Authorized<'tenant.project.create' | 'project.member.invite' | 'project.role.assign', Project>,
+  project: Authorized<'tenant.project.create' | 'tenant.project.appoint_owner' | 'project.member.invite' | 'project.role.assign', Project>,
   id: string,
   user_id: string,
   created_by: string | null,

@@ -1,0 +1,91 @@
+import type { Input } from '@gatehouse/contract/operation'
+import type { createOrganizationBinding, RoleBinding } from '@gatehouse/contract/role-bindings'
+import type { Role, RoleVersion } from '@gatehouse/contract/roles'
+import { record } from '../audit/record.ts'
+import { type Authority, authorityOf } from '../authz/authorize.ts'
+import { isOwnerRole } from '../authz/catalogue.ts'
+import { requireNoSelfGrant } from '../authz/override-limits.ts'
+import type { Verb } from '../http/answer.ts'
+import { newId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { Work } from '../work/work.ts'
+import { requireWithinCeiling } from './ceiling.ts'
+import { bindingToRole, endBinding, findBinding, insertBinding, membershipIn } from './role-binding-queries.ts'
+import { findVersion, shareRole } from './role-queries.ts'
+import { authorizeAssign, type RoleScope, recordedIn, type ScopeParams } from './role-scope.ts'
+
+type Body = Input<typeof createOrganizationBinding>['body']
+
+/** A role that can be given now, in the version that is named or the current one. */
+export const assignableRole = async (
+  work: Work,
+  scope: RoleScope,
+  { role_id, role_name, version }: Pick<Body, 'role_id' | 'role_name' | 'version'>,
+): Promise<{ role: Role; version: RoleVersion }> => {
+  if ((role_id === undefined) === (role_name === undefined))
+    throw new Problem('validation_error', [{ in: 'body', field: 'role_id', message: 'either role_id or role_name' }])
+  const role = await work.tx.maybe(shareRole(scope, role_id ?? null, role_name ?? null))
+  const found = role && (await work.tx.maybe(findVersion(role.id, version ?? role.version)))
+  if (!role || !found) throw new Problem('role_not_found')
+  if (role.state !== 'active') throw new Problem('role_not_assignable', { state: role.state })
+  return { role, version: found }
+}
+
+/** An owner has no end, and nothing ends before it begins. */
+export const requireFittingEnd = (work: Work, role: Role, expires_at: string | undefined): void => {
+  if (expires_at === undefined) return
+  const refuse = (message: string) => new Problem('validation_error', [{ in: 'body', field: 'expires_at', message }])
+  if (Number.isNaN(Date.parse(expires_at))) throw refuse('is no instant')
+  if (expires_at <= work.now) throw refuse('must lie in the future')
+  if (role.is_builtin && isOwnerRole(role.name)) throw refuse('an owner has no end')
+}
+
+/** Another version takes the place of the one that is there, under the ceiling of both. */
+const retireOlder = async (
+  work: Work,
+  scope: Awaited<ReturnType<typeof authorizeAssign>>,
+  authority: Authority,
+  older: RoleBinding,
+  version: number,
+) => {
+  const isOver = older.expires_at !== null && older.expires_at <= work.now
+  if (!isOver && older.version === version) throw new Problem('binding_already_exists')
+  const before = await work.tx.one(findVersion(older.role_id, older.version))
+  const judged = isOver ? authority : requireWithinCeiling(authority, scope.tier, before.permissions)
+  await work.tx.one(endBinding(scope, older.id, work.actor.id, isOver ? 'expired' : 'another version', work.now))
+  return judged
+}
+
+export const bindRole: Verb<ScopeParams, unknown, Body, RoleBinding> = async (work, { params, body }) => {
+  const scope = await authorizeAssign(work, params)
+  const { principal_type, principal_id, expires_at, reason = null } = body
+  const { role, version } = await assignableRole(work, scope, body)
+  requireFittingEnd(work, role, expires_at)
+  let authority = requireWithinCeiling(authorityOf(scope), scope.tier, version.permissions)
+  if (principal_type === 'service_account') throw new Problem('role_not_assignable')
+  if (!(await work.tx.maybe(membershipIn(scope, principal_id))))
+    throw new Problem(scope.tier === 'tenant' ? 'not_tenant_member' : 'not_project_member')
+  const older = await work.tx.maybe(bindingToRole(scope, principal_type, principal_id, role.id))
+  if (older) authority = await retireOlder(work, scope, authority, older, version.version)
+  requireNoSelfGrant(work, authority, principal_id)
+
+  const made = { id: newId('binding'), principal_type, principal_id, role_version_id: version.id, expires_at: expires_at ?? null }
+  await work.tx.one(insertBinding(scope, made, work.actor.id, work.now))
+  record(work, {
+    action: 'role_binding.create',
+    resource_type: 'role_binding',
+    resource_id: made.id,
+    ...recordedIn(scope, authority.is_override),
+    metadata: {
+      principal_type,
+      principal_id,
+      role_id: role.id,
+      role_name: role.name,
+      version: version.version,
+      expires_at: made.expires_at,
+      retired: older?.id ?? null,
+      reason,
+    },
+  })
+  return work.tx.one(findBinding(scope, made.id))
+}

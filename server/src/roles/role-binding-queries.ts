@@ -1,0 +1,88 @@
+import { PlatformRoleBinding, RoleBinding } from '@gatehouse/contract/role-bindings'
+import { Exactly } from '@gatehouse/contract/shapes'
+import Type from 'typebox'
+import type { Authorized } from '../authz/authorize.ts'
+import { identifier, sql, sqlPart } from '../db/statement.ts'
+import type { RoleScope, ScopeFor } from './role-scope.ts'
+
+const tableOf = ({ tier }: RoleScope) => identifier(`${tier}_role_bindings`)
+const columnOf = ({ tier }: RoleScope) => identifier(`${tier}_id`)
+
+const binding = sqlPart(`
+  select b.id, b.principal_type, b.principal_id, d.id as role_id, d.name as role_name, v.version, b.created_at, b.created_by, b.expires_at`)
+const ofRole = sqlPart(
+  `b join role_definition_versions v on v.id = b.role_version_id join role_definitions d on d.id = b.role_definition_id`,
+)
+/** What has come to its end is over, whether or not somebody has ended it. */
+const isLive = sqlPart(`b.deleted_at is null and (b.expires_at is null or b.expires_at > transaction_timestamp())`)
+
+export const bindingsIn = (scope: RoleScope, after: string | null, limit: number) => sql(RoleBinding)`
+  ${binding} from ${tableOf(scope)} ${ofRole}
+   where b.${columnOf(scope)} = ${scope.id} and ${isLive} and d.deleted_at is null and (${after}::uuid is null or b.id > ${after}::uuid)
+   order by b.id limit ${limit}`
+
+export const findBinding = (scope: RoleScope, binding_id: string) => sql(RoleBinding)`
+  ${binding} from ${tableOf(scope)} ${ofRole}
+   where b.${columnOf(scope)} = ${scope.id} and b.id = ${binding_id} and b.deleted_at is null`
+
+/** The binding to this role that somebody has there, in whatever version, live or past its end. */
+export const bindingToRole = (scope: RoleScope, principal_type: string, principal_id: string, role_id: string) => sql(RoleBinding)`
+  ${binding} from ${tableOf(scope)} ${ofRole}
+   where b.${columnOf(scope)} = ${scope.id} and b.principal_type = ${principal_type} and b.principal_id = ${principal_id}
+     and b.role_definition_id = ${role_id} and b.deleted_at is null`
+
+const Made = Exactly({ id: Type.String() })
+
+export interface NewBinding {
+  readonly id: string
+  readonly principal_type: string
+  readonly principal_id: string
+  readonly role_version_id: string
+  readonly expires_at: string | null
+}
+
+/** Who may bind somebody in a scope: its assigner, or its definer when a whole role moves on. */
+type Binding = ScopeFor<'assign'> | ScopeFor<'define'>
+
+export const insertBinding = (scope: Binding, made: NewBinding, by: string, now: string) => sql(Made)`
+  insert into ${tableOf(scope)} (id, ${columnOf(scope)}, principal_type, principal_id, role_version_id, created_at, created_by, expires_at)
+  values (${made.id}, ${scope.id}, ${made.principal_type}, ${made.principal_id}, ${made.role_version_id}, ${now}, ${by}, ${made.expires_at})
+  returning id`
+
+export const endBinding = (scope: Binding, binding_id: string, by: string, reason: string, now: string) => sql(Made)`
+  update ${tableOf(scope)} set deleted_at = ${now}, deleted_by = ${by}, delete_reason = ${reason}
+   where id = ${binding_id} and ${columnOf(scope)} = ${scope.id} and deleted_at is null
+  returning id`
+
+/** Whether a person belongs to the scope; with the tenant's lock held this cannot change meanwhile. */
+export const membershipIn = (scope: RoleScope, user_id: string) => sql(Made)`
+  select m.id from ${identifier(`${scope.tier}_memberships`)} m
+   where m.${columnOf(scope)} = ${scope.id} and m.user_id = ${user_id} and m.deleted_at is null`
+
+const platformBinding = sqlPart(`
+  select b.id, b.principal_type, b.principal_id, u.username, d.id as role_id, d.name as role_name, b.created_at, b.created_by
+    from platform_role_bindings b join role_definitions d on d.id = b.role_definition_id join users u on u.id = b.principal_id`)
+
+export const platformBindings = (after: string | null, limit: number) => sql(PlatformRoleBinding)`
+  ${platformBinding}
+   where b.deleted_at is null and (${after}::uuid is null or b.id > ${after}::uuid)
+   order by b.id limit ${limit}`
+
+export const findPlatformBinding = (binding_id: string) => sql(PlatformRoleBinding)`
+  ${platformBinding}
+   where b.id = ${binding_id} and b.deleted_at is null`
+
+export const platformBindingTo = (user_id: string, role_id: string) => sql(PlatformRoleBinding)`
+  ${platformBinding}
+   where b.principal_id = ${user_id} and b.role_definition_id = ${role_id} and b.deleted_at is null`
+
+export const endPlatformBindingRow = (
+  _platform: Authorized<'platform.admin', object>,
+  binding_id: string,
+  by: string | null,
+  reason: string,
+  now: string,
+) => sql(Made)`
+  update platform_role_bindings set deleted_at = ${now}, deleted_by = ${by}, delete_reason = ${reason}
+   where id = ${binding_id} and deleted_at is null
+  returning id`
