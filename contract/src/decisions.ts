@@ -53,7 +53,7 @@ const outcome = {
 }
 
 const BoundRole = Exactly({
-  binding_id: Id('binding'),
+  binding_id: Nullable(Id('binding')),
   scope: Scope,
   role_id: Id('role'),
   role_version_id: Id('role version'),

@@ -57,12 +57,13 @@ const Key = Type.String({
 
 const defined = {
   key: Key,
-  type: OneOf(['integer', 'number', 'boolean', 'string_list', 'scope_map']),
+  type: OneOf(['integer', 'number', 'boolean', 'string_list', 'scope_map', 'choice']),
   purpose: Type.String(),
   bounds: Exactly({
     minimum: Type.Optional(Type.Number()),
     maximum: Type.Optional(Type.Number()),
     max_items: Type.Optional(Type.Integer()),
+    choices: Type.Optional(Type.Unsafe<readonly string[]>(Type.Array(Type.String()))),
   }),
   scopes: Type.Array(PolicyScopeType, { description: 'Where it may be set.' }),
   direction: Type.Unsafe<'global' | 'tighten_lower' | 'tighten_upper' | 'most_specific'>(

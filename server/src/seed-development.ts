@@ -7,7 +7,7 @@ import { parseKeyRing } from './custody/key-ring.ts'
 import { openDatabase } from './db/database.ts'
 import { auditKey } from './installation/own-secrets.ts'
 import { fixedId, newId } from './kernel/ids.ts'
-import { insertUser, moveSeededUsers, userBySubject } from './principals/user-queries.ts'
+import { insertUser, moveSeededUsers, setUsersRole, userBySubject } from './principals/user-queries.ts'
 import { insertPlatformBinding, insertProjectBinding, insertTenantBinding } from './roles/binding-queries.ts'
 import { foundOrganization } from './tenancy/found-organization.ts'
 import { foundProject } from './tenancy/found-project.ts'
@@ -36,8 +36,10 @@ const seedPerson = async (work: Work, person: Person, issuer: string) => {
   await work.tx.maybe(
     insertUser(proof, { id: idOf(person), username, email, email_verified: true, issuer, subject: username, is_seeded: true }, work.now),
   )
-  if (person.platform_role)
-    await work.tx.one(insertPlatformBinding(proof, newId('binding'), idOf(person), roleIdOf(named(person.platform_role)), null, work.now))
+  if (!person.platform_role) return
+  await work.tx.one(insertPlatformBinding(proof, newId('binding'), idOf(person), roleIdOf(named(person.platform_role)), null, work.now))
+  // As a binding by the API would leave it: the two places of a platform role agree.
+  if (person.platform_role === ownerRoleOf.platform) await work.tx.one(setUsersRole(proof, idOf(person), 'admin'))
 }
 
 const seedTenant = async (work: Work, { slug, name, project }: (typeof people.tenants)[number], members: readonly Person[]) => {

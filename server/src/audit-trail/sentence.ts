@@ -29,6 +29,8 @@ const told: Record<string, string> = {
   ...ofEachScope('policy.constraint.update', 'wrote version {version} of the constraint {key}'),
   ...ofEachScope('policy.value.remove', 'ended the value of the policy {key}'),
   ...ofEachScope('policy.value.set', 'set the policy {key}'),
+  'platform_role.mismatch': 'asked for an action of the platform while users.role ({users_role}) and the bindings disagree',
+  'platform_role.source_unreadable': 'asked for an action of the platform while it cannot be read where platform roles come from',
   'project.archive': 'archived the project',
   'project.create': 'created the project {slug}',
   'project.member.add': 'added {user_id} to the project as {role_name}',

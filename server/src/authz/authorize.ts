@@ -55,6 +55,7 @@ interface Asking {
 /** Throws unless one of the alternatives is allowed; either way it leaves its trace. */
 export const requireAllowed = (trail: Trail, { alternatives, kind, place, is_there }: Asking, facts: Facts): Action => {
   trail.platform_role = facts.platform_role
+  if (alternatives.some((action) => actions[action].tier === 'platform')) trail.platform_mismatch = facts.standing.platform_mismatch
   const judged = judge(alternatives, facts)
   const { decision } = judged
   trail.asked.push({
@@ -125,7 +126,7 @@ export const authorizedAmong = async <R extends object>(work: Work, action: Acti
   return rows.filter((_, index) => decide(action, facts[index]!).decision === 'allow')
 }
 
-export type SystemCause = 'first_sign_in' | 'founding' | 'membership_cascade' | 'development_seed'
+export type SystemCause = 'first_sign_in' | 'founding' | 'membership_cascade' | 'development_seed' | 'operator_script'
 /**
  * The product's own doings hold a proof too; each names its cause, and no request can come by one. It leaves nothing in the trail:
  * it may neither pass for a decision about the caller nor be asked of him again when his answer is replayed.

@@ -20,7 +20,10 @@ export const blank = (user_id: string, is_disabled: boolean): Standing =>
   standingOf({
     user_id,
     is_disabled,
-    platform_roles: [],
+    platform_bindings: [],
+    role_by_column: null,
+    was_ever_bound: false,
+    platform_role_source: null,
     tenant_state: null,
     is_tenant_member: false,
     tenant_roles: [],

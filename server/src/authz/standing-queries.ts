@@ -1,10 +1,16 @@
 import { Exactly, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import { sql, sqlPart } from '../db/statement.ts'
+import type { PolicyKey } from '../policies/policy-definitions.ts'
 import { boundProjectRoles, boundTenantRoles } from './active-roles.ts'
+import { ownerRoleOf, roleIdOf } from './catalogue.ts'
+
+/** The policy that says where platform roles come from. */
+export const platformRoleSource = 'authorization.platform_role_source' satisfies PolicyKey
 
 const BoundRole = Exactly({
-  binding_id: Type.String(),
+  /** Null: not by a binding, but by the old column of users. */
+  binding_id: Nullable(Type.String()),
   role_id: Type.String(),
   role_version_id: Type.String(),
   name: Type.String(),
@@ -22,7 +28,11 @@ export type BoundRole = Static<typeof BoundRole>
 const StandingRow = Exactly({
   user_id: Type.String(),
   is_disabled: Type.Boolean(),
-  platform_roles: Type.Array(BoundRole),
+  platform_bindings: Type.Array(BoundRole),
+  role_by_column: Nullable(BoundRole),
+  was_ever_bound: Type.Boolean(),
+  // Whatever stands there: what cannot be read is no source.
+  platform_role_source: Type.Unknown(),
   tenant_state: Nullable(Type.String()),
   is_tenant_member: Type.Boolean(),
   tenant_roles: Type.Array(BoundRole),
@@ -35,13 +45,15 @@ export type StandingRow = Static<typeof StandingRow>
 
 /** To the millisecond, like every instant; cut off, so that nothing lasts longer than it may. */
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-const role = (version: string, expires_at: string, permissions: string) => `
-      jsonb_agg(jsonb_build_object('binding_id', b.id, 'role_id', d.id, 'role_version_id', ${version}, 'name', d.name,
+const role = (binding: string, version: string, expires_at: string, permissions: string) => `
+      jsonb_build_object('binding_id', ${binding}, 'role_id', d.id, 'role_version_id', ${version}, 'name', d.name,
         'version', coalesce((select rv.version from role_definition_versions rv where rv.id = ${version}), 1),
-        'is_builtin', d.is_builtin, 'state', d.state, 'grace_until', ${instant('d.grace_until')}, 'expires_at', ${expires_at}, 'permissions', ${permissions}) order by b.id)`
+        'is_builtin', d.is_builtin, 'state', d.state, 'grace_until', ${instant('d.grace_until')}, 'expires_at', ${expires_at}, 'permissions', ${permissions})`
 const ownKeys = `array(select p.permission_key from role_permissions p where p.role_version_id = v.id and not d.is_builtin)`
-const versioned = sqlPart(`select ${role('v.id', instant('b.expires_at'), ownKeys)}`)
-const unversioned = sqlPart(`select ${role('d.current_version_id', 'null', "'[]'::jsonb")}`)
+const versioned = sqlPart(`select jsonb_agg(${role('b.id', 'v.id', instant('b.expires_at'), ownKeys)} order by b.id)`)
+const platformRole = (binding: string) => role(binding, 'd.current_version_id', 'null', "'[]'::jsonb")
+const unversioned = sqlPart(`select jsonb_agg(${platformRole('b.id')} order by b.id)`)
+const unbound = sqlPart(`select ${platformRole('null')}`)
 
 /** Everything the engine needs to know about each person in each place. Ended rows do not exist here; an unknown person has no row. */
 export const standingsOf = (
@@ -56,7 +68,12 @@ export const standingsOf = (
     coalesce((
       ${unversioned}
         from platform_role_bindings b join role_definitions d on d.id = b.role_definition_id
-       where b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null), '[]') as platform_roles,
+       where b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null), '[]') as platform_bindings,
+    (${unbound} from role_definitions d where d.id = ${roleIdOf(ownerRoleOf.platform)} and u.role = 'admin') as role_by_column,
+    exists (
+      select from platform_role_bindings b where b.principal_type = 'user' and b.principal_id = u.id) as was_ever_bound,
+    (select v.value from policy_values v
+      where v.key = ${platformRoleSource} and v.scope_type = 'global' and v.replaced_at is null) as platform_role_source,
     o.state as tenant_state,
     exists (
       select from tenant_memberships m

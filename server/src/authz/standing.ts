@@ -1,12 +1,17 @@
 import type { Reader } from '../db/database.ts'
 import type { Source } from '../epochs/fresh.ts'
+import type { PlatformMismatch } from '../work/work.ts'
 import { isGrantable, type Tier } from './actions.ts'
 import { isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
 import type { Grants } from './decide.ts'
+import { mismatchOf, platformRolesOf } from './platform-source.ts'
 import { type BoundRole, type StandingRow, standingsOf } from './standing-queries.ts'
 
 /** How one person stands in one place: what was read, and what it comes to. */
 export interface Standing extends StandingRow {
+  /** The platform roles that count, by the source that is in force. */
+  readonly platform_roles: readonly BoundRole[]
+  readonly platform_mismatch: PlatformMismatch | null
   /** What the roles come to at an instant: bindings end by themselves. */
   grantsAt(now: string): TierGrants
 }
@@ -45,7 +50,9 @@ const grantsIn = (tier: Tier, bound: readonly BoundRole[], now: string): Grants 
 }
 
 export const standingOf = (row: StandingRow): Standing => {
-  const roles = { platform: row.platform_roles, tenant: row.tenant_roles, project: row.project_roles }
+  const platform_roles = platformRolesOf(row)
+  const known = { ...row, platform_roles, platform_mismatch: mismatchOf(row) }
+  const roles = { platform: platform_roles, tenant: row.tenant_roles, project: row.project_roles }
   const ends = Object.values(roles).flatMap((bound) => bound.flatMap(({ expires_at, grace_until }) => expires_at ?? grace_until ?? []))
   const compute = (now: string): TierGrants => ({
     platform: grantsIn('platform', roles.platform, now),
@@ -55,9 +62,9 @@ export const standingOf = (row: StandingRow): Standing => {
   // Nothing of it ends: it can be said once for all time.
   if (ends.length === 0) {
     const always = compute('')
-    return { ...row, grantsAt: () => always }
+    return { ...known, grantsAt: () => always }
   }
-  return { ...row, grantsAt: compute }
+  return { ...known, grantsAt: compute }
 }
 
 /** In the order of the keys; undefined for somebody unknown. */

@@ -10,6 +10,7 @@ import { type Actor, newTrail, type Trail, type Work } from '../work/work.ts'
 import { type Answer, Lines, type Listed, type Slice } from './answer.ts'
 import type { Cursors } from './cursor.ts'
 import { answeredBefore, idempotencyKeyOf, keep, requestHash } from './idempotency.ts'
+import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
 import { requireAgreement } from './project-header.ts'
 
 export interface Rails {
@@ -70,18 +71,30 @@ const sliceOf = (operation: Operation, cursors: Cursors, actor: Actor, asking: A
   return { limit: limit ?? 50, after: cursor === undefined ? null : cursors.open(boundTo(operation, actor, asking), cursor) }
 }
 
-/** The refusal outlives the rollback: it is recorded in a transaction of its own. Crossing tenants is the platform's business. */
+type Outer = Omit<Work, 'tx' | 'now'>
+
+/** Records in a transaction of its own what must stay whether or not the work itself does. */
+const recordAside = async ({ database, append }: Rails, outer: Outer, note: (work: Work) => void): Promise<void> => {
+  const { platform_role, platform_mismatch } = outer.trail
+  await database.transaction('write', async (tx) => {
+    const work: Work = { ...outer, trail: { ...newTrail(), platform_role, platform_mismatch }, now: tx.now, tx }
+    note(work)
+    for (const follow of outer.trail.on_refusal) await follow(work)
+    await append(work)
+  })
+}
+
+/** The refusal outlives the rollback. Crossing tenants is the platform's business. */
 const recordRefusal = async (
-  { database, append }: Rails,
+  rails: Rails,
   operation: Operation,
-  outer: Omit<Work, 'tx' | 'now'>,
+  outer: Outer,
   { params }: Pick<Asking, 'params'>,
   problem: Problem,
 ): Promise<void> => {
   const denied = outer.trail.asked.findLast(({ allowed }) => !allowed) ?? outer.trail.asked.at(-1)
   const own = denied?.is_member === true
-  await database.transaction('write', async (tx) => {
-    const work: Work = { ...outer, trail: { ...newTrail(), platform_role: outer.trail.platform_role }, now: tx.now, tx }
+  await recordAside(rails, outer, (work) => {
     record(work, {
       action: operation.id,
       resource_type: denied?.resource_type ?? 'operation',
@@ -99,7 +112,7 @@ const recordRefusal = async (
         ...(denied ? { decision_id: denied.decision_id } : {}),
       },
     })
-    await append(work)
+    noteMismatch(work)
   })
 }
 
@@ -123,6 +136,8 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     requireTrail(operation, asking, work.trail)
     const reply = operation.is_paged ? sealed(work.actor, asking, answered as Listed<unknown>) : answered
     if (key !== undefined) await keep(work, operation, key, reply)
+    // A read has no transaction to write in.
+    if (operation.effect !== 'read') noteMismatch(work)
     await append(work)
     return reply
   }
@@ -131,6 +146,11 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     const { items, after } = answered
     const next_cursor = after === null ? null : cursors.seal(boundTo(operation, actor, asking), after)
     return answered instanceof Lines ? new SealedLines(items, next_cursor) : { items, next_cursor }
+  }
+
+  /** Once for each request, however it ends. */
+  const warn = async (outer: Outer): Promise<void> => {
+    if (outer.trail.platform_mismatch) await recordAside(rails, outer, noteMismatch)
   }
 
   const handle = async (request: FastifyRequest): Promise<unknown> => {
@@ -145,19 +165,24 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       if ('ask' in answering) {
         const result = await answering.ask({ ...outer, fresh: request.fresh } as never, asking as never)
         requireTrail(operation, asking, outer.trail)
+        await warn(outer)
         return result
       }
       const { verb } = answering
       const key = idempotencyKeyOf(operation, request.headers['idempotency-key'])
-      return await request.span.within('transaction', () =>
+      const result = await request.span.within('transaction', () =>
         database.transaction(operation.effect === 'read' ? 'read' : 'write', (tx) => {
           // A transaction may be tried again; each try has its own trail.
           outer = { ...outer, trail: newTrail() }
           return perform(verb, { ...outer, now: tx.now, tx }, asking, key)
         }),
       )
+      // Without it where the work itself has recorded the same, and committed.
+      if (!isMismatchNoted(outer.trail)) await warn(outer)
+      return result
     } catch (error) {
       if (isRefusal(error)) await request.span.within('refusal', () => recordRefusal(rails, operation, outer, asking, error))
+      else if (error instanceof Problem && error.status < 500) await warn(outer)
       throw error
     } finally {
       for (const { allowed, reason_code } of outer.trail.asked) metrics.decided(allowed ? 'allow' : 'deny', reason_code ?? 'none')

@@ -3,10 +3,15 @@
  * them; the table is a mirror. `default` is written as the global value once; it is never read in place of a missing one.
  */
 interface Defined {
-  readonly type: 'integer' | 'number' | 'boolean' | 'string_list' | 'scope_map'
+  readonly type: 'integer' | 'number' | 'boolean' | 'string_list' | 'scope_map' | 'choice'
   readonly purpose: string
   readonly default?: unknown
-  readonly bounds?: { readonly minimum?: number; readonly maximum?: number; readonly max_items?: number }
+  readonly bounds?: {
+    readonly minimum?: number
+    readonly maximum?: number
+    readonly max_items?: number
+    readonly choices?: readonly string[]
+  }
   readonly scopes?: readonly ('global' | 'tenant' | 'project')[]
   readonly direction?: 'global' | 'tighten_lower' | 'tighten_upper' | 'most_specific'
 }
@@ -65,6 +70,12 @@ export const policyDefinitions = {
     purpose: 'Whether one person may grant an elevation that he asked for himself.',
     default: false,
   },
+  'authorization.platform_role_source': {
+    type: 'choice',
+    purpose: 'Where platform roles come from: the old column of users, bindings, or in transition the column for who was never bound.',
+    default: 'bindings',
+    bounds: { choices: ['users_role', 'transition', 'bindings'] },
+  },
   'authorization.opa.parity_ratio': {
     type: 'number',
     purpose: 'Share of equal decisions that OPA must reach before it may enforce.',
@@ -95,6 +106,7 @@ interface Shapes {
   boolean: boolean
   string_list: readonly string[]
   scope_map: Readonly<Record<string, readonly string[]>>
+  choice: string
 }
 export type PolicyValue<K extends PolicyKey> = Shapes[(typeof policyDefinitions)[K]['type']]
 

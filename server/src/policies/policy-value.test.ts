@@ -16,6 +16,7 @@ const seeded: [PolicyKey, unknown, number | undefined, number | undefined][] = [
   ['rate_limit.api_requests_per_minute', 600, 1, 10_000_000],
   ['authorization.break_glass_max_seconds', 3600, 60, 86_400],
   ['authorization.break_glass_single_person', false, undefined, undefined],
+  ['authorization.platform_role_source', 'bindings', undefined, undefined],
   ['authorization.opa.parity_ratio', 0.9999, 0, 1],
   ['authorization.opa.parity_window_seconds', 86_400, 60, 2_592_000],
   ['authorization.opa.parity_min_samples', 10_000, 1, 1_000_000_000],
@@ -48,8 +49,9 @@ describe.each(keys)('%s', (key) => {
 
   test('it says what it is for, and where it may be set', () => {
     expect(definition.purpose).toMatch(/^[A-Z].{10,}\.$/)
-    expect(definition.scopes).toEqual(['global'])
-    expect(definition.direction).toBe('global')
+    // What the platform alone says has no direction; whatever may be said elsewhere too has one.
+    expect(definition.scopes[0]).toBe('global')
+    expect(definition.direction === 'global').toBe(definition.scopes.length === 1)
   })
 
   test('anything of another type is nothing', () => {
@@ -59,6 +61,7 @@ describe.each(keys)('%s', (key) => {
       boolean: (value) => typeof value === 'boolean',
       string_list: Array.isArray,
       scope_map: (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+      choice: (value) => definition.bounds.choices!.includes(value as string),
     }
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
@@ -101,5 +104,12 @@ test('a map of scopes holds lists, one bad list spoils it', () => {
   const key = 'auth.iam_token_issuer.allowed_scopes'
   expect(parsePolicyValue(key, { workload: ['storage.read'] })).toEqual({ workload: ['storage.read'] })
   for (const bad of [{ workload: ['storage.read'], node_agent: '*' }, { workload: [''] }, { workload: null }, ['workload']])
+    expect(parsePolicyValue(key, bad)).toBeUndefined()
+})
+
+test('RP-25 a choice is one of its words, letter for letter', () => {
+  const key = 'authorization.platform_role_source'
+  for (const word of ['users_role', 'transition', 'bindings']) expect(parsePolicyValue(key, word)).toBe(word)
+  for (const bad of ['Bindings', 'bindings ', 'binding', '', ['bindings'], { 0: 'bindings' }, 0, true])
     expect(parsePolicyValue(key, bad)).toBeUndefined()
 })

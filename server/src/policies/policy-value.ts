@@ -6,7 +6,7 @@ const isList = (value: unknown, most: number): value is readonly string[] =>
 /** The value if it has its definition's type and lies within its bounds, otherwise undefined: never something in between. */
 export const parsePolicyValue = <K extends PolicyKey>(key: K, value: unknown): PolicyValue<K> | undefined => {
   const { type, bounds } = definitionOf(key)
-  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY, max_items = 1000 } = bounds
+  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY, max_items = 1000, choices = [] } = bounds
   const isWithin = (number: number) => number >= minimum && number <= maximum
   const fits = {
     integer: () => Number.isSafeInteger(value) && isWithin(value as number),
@@ -15,6 +15,7 @@ export const parsePolicyValue = <K extends PolicyKey>(key: K, value: unknown): P
     string_list: () => isList(value, max_items),
     scope_map: () =>
       typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every((list) => isList(list, max_items)),
+    choice: () => typeof value === 'string' && choices.includes(value),
   }
   return fits[type]() ? (value as PolicyValue<K>) : undefined
 }

@@ -38,11 +38,22 @@ export interface Asked {
   readonly is_member: boolean
 }
 
+/** That the two places in which a person's platform role can stand do not agree; without a source, that neither is heard. */
+export interface PlatformMismatch {
+  readonly source: string | null
+  readonly users_role: 'admin' | 'user'
+  readonly bound_roles: readonly string[]
+}
+
 /** The traces of one work; it outlives a rollback, so that a refusal can still be recorded. */
 export interface Trail {
   readonly asked: Asked[]
   readonly events: AuditEvent[]
+  /** What is to happen if this work is refused, in the transaction that records the refusal: the work's own is rolled back. */
+  readonly on_refusal: ((work: Work) => Promise<void>)[]
   platform_role: string | null
+  /** Of the actor, where an action of the platform was asked about. */
+  platform_mismatch: PlatformMismatch | null
 }
 
 /** One request's authority: passed explicitly, alive as long as its transaction. */
@@ -67,4 +78,4 @@ export const systemWork = (tx: Tx, id: string, correlation_id: string): Work => 
   trail: newTrail(),
 })
 
-export const newTrail = (): Trail => ({ asked: [], events: [], platform_role: null })
+export const newTrail = (): Trail => ({ asked: [], events: [], on_refusal: [], platform_role: null, platform_mismatch: null })
