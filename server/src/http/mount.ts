@@ -74,12 +74,11 @@ const sliceOf = (operation: Operation, cursors: Cursors, actor: Actor, asking: A
 type Outer = Omit<Work, 'tx' | 'now'>
 
 /** Records in a transaction of its own what must stay whether or not the work itself does. */
-const recordAside = async ({ database, append }: Rails, outer: Outer, note: (work: Work) => void): Promise<void> => {
+const recordAside = async ({ database, append }: Rails, outer: Outer, note: (work: Work) => void | Promise<void>): Promise<void> => {
   const { platform_role, platform_mismatch } = outer.trail
   await database.transaction('write', async (tx) => {
     const work: Work = { ...outer, trail: { ...newTrail(), platform_role, platform_mismatch }, now: tx.now, tx }
-    note(work)
-    for (const follow of outer.trail.on_refusal) await follow(work)
+    await note(work)
     await append(work)
   })
 }
@@ -94,7 +93,7 @@ const recordRefusal = async (
 ): Promise<void> => {
   const denied = outer.trail.asked.findLast(({ allowed }) => !allowed) ?? outer.trail.asked.at(-1)
   const own = denied?.is_member === true
-  await recordAside(rails, outer, (work) => {
+  await recordAside(rails, outer, async (work) => {
     record(work, {
       action: operation.id,
       resource_type: denied?.resource_type ?? 'operation',
@@ -113,6 +112,7 @@ const recordRefusal = async (
       },
     })
     noteMismatch(work)
+    for (const follow of outer.trail.on_refusal) await follow(work)
   })
 }
 
