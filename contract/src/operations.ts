@@ -1,12 +1,14 @@
 import * as auditLogs from './audit-logs.ts'
 import * as constraints from './constraints.ts'
 import * as decisions from './decisions.ts'
+import * as invitations from './invitations.ts'
 import * as members from './members.ts'
 import type { Operation } from './operation.ts'
 import * as organizations from './organizations.ts'
 import * as policies from './policies.ts'
 import * as projects from './projects.ts'
 import * as roleBindings from './role-bindings.ts'
+import * as roleUpgrades from './role-upgrades.ts'
 import * as roles from './roles.ts'
 import * as users from './users.ts'
 
@@ -22,7 +24,9 @@ export const operations: readonly Operation[] = [
   projects,
   roles,
   roleBindings,
+  roleUpgrades,
   members,
+  invitations,
   policies,
   constraints,
 ]

@@ -1,6 +1,6 @@
 import { PlatformRoleBinding, RoleBinding } from '@gatehouse/contract/role-bindings'
-import { Exactly } from '@gatehouse/contract/shapes'
-import Type from 'typebox'
+import { Exactly, Nullable } from '@gatehouse/contract/shapes'
+import Type, { type Static } from 'typebox'
 import type { Authorized } from '../authz/authorize.ts'
 import { identifier, sql, sqlPart } from '../db/statement.ts'
 import type { RoleScope, ScopeFor } from './role-scope.ts'
@@ -52,6 +52,58 @@ export const insertBinding = (scope: Binding, made: NewBinding, by: string, now:
 export const endBinding = (scope: Binding, binding_id: string, by: string, reason: string, now: string) => sql(Made)`
   update ${tableOf(scope)} set deleted_at = ${now}, deleted_by = ${by}, delete_reason = ${reason}
    where id = ${binding_id} and ${columnOf(scope)} = ${scope.id} and deleted_at is null
+  returning id`
+
+const HeldRole = Exactly({
+  binding_id: Type.String(),
+  principal_type: RoleBinding.properties.principal_type,
+  principal_id: RoleBinding.properties.principal_id,
+  role_id: Type.String(),
+  role_version_id: Type.String(),
+  name: Type.String(),
+  version: Type.Integer(),
+  is_builtin: Type.Boolean(),
+  state: Type.String(),
+  grace_until: Nullable(Type.String()),
+  expires_at: Nullable(Type.String()),
+  permissions: Type.Array(Type.String()),
+})
+export type HeldRole = Static<typeof HeldRole>
+
+export const countOnVersion = (scope: RoleScope, role_version_id: string) => sql(Exactly({ count: Type.Integer() }))`
+  select count(*)::int as count from ${tableOf(scope)} b
+   where b.${columnOf(scope)} = ${scope.id} and b.role_version_id = ${role_version_id} and ${isLive}`
+
+/** All live roles of everybody who has a live binding on this version: what each of them comes to is the union. */
+export const heldBesideVersion = (scope: RoleScope, role_version_id: string) => sql(HeldRole)`
+  select b.id as binding_id, b.principal_type, b.principal_id, d.id as role_id, b.role_version_id, d.name, v.version, d.is_builtin, d.state,
+         d.grace_until, b.expires_at,
+         array(select p.permission_key from role_permissions p where p.role_version_id = v.id and not d.is_builtin) as permissions
+    from ${tableOf(scope)} ${ofRole}
+   where b.${columnOf(scope)} = ${scope.id} and ${isLive} and d.deleted_at is null
+     and (b.principal_type, b.principal_id) in (
+       select b.principal_type, b.principal_id from ${tableOf(scope)} b
+        where b.${columnOf(scope)} = ${scope.id} and b.role_version_id = ${role_version_id} and ${isLive})
+   order by b.id`
+
+/** Ends the bindings and makes one on another version in the place of each: whatever end it had, it keeps. */
+export const endBindingsForUpgrade = (scope: ScopeFor<'define'>, ids: readonly string[], by: string, now: string) => sql(Made)`
+  update ${tableOf(scope)} set deleted_at = ${now}, deleted_by = ${by}, delete_reason = 'upgraded'
+   where id = any(${ids}::uuid[]) and ${columnOf(scope)} = ${scope.id} and deleted_at is null
+  returning id`
+
+export const insertUpgradedBindings = (
+  scope: ScopeFor<'define'>,
+  ids: readonly string[],
+  new_ids: readonly string[],
+  role_version_id: string,
+  by: string,
+  now: string,
+) => sql(Made)`
+  insert into ${tableOf(scope)} (id, ${columnOf(scope)}, principal_type, principal_id, role_version_id, created_at, created_by, expires_at)
+  select moved.new_id, b.${columnOf(scope)}, b.principal_type, b.principal_id, ${role_version_id}, ${now}, ${by}, b.expires_at
+    from unnest(${ids}::uuid[], ${new_ids}::uuid[]) as moved (id, new_id) join ${tableOf(scope)} b on b.id = moved.id
+   where b.${columnOf(scope)} = ${scope.id}
   returning id`
 
 /** Whether a person belongs to the scope; with the tenant's lock held this cannot change meanwhile. */

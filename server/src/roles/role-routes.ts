@@ -1,5 +1,6 @@
 import * as members from '@gatehouse/contract/members'
 import * as bindings from '@gatehouse/contract/role-bindings'
+import * as upgrades from '@gatehouse/contract/role-upgrades'
 import * as roles from '@gatehouse/contract/roles'
 import { answer } from '../http/answer.ts'
 import { addProjectMember } from './add-project-member.ts'
@@ -11,6 +12,8 @@ import { endRoleBinding } from './end-role-binding.ts'
 import { listRoleBindings } from './list-role-bindings.ts'
 import { listRoles, listRoleVersions, readRole } from './list-roles.ts'
 import { createPlatformBinding, endPlatformBinding, listPlatformBindings } from './platform-bindings.ts'
+import { previewUpgrade } from './upgrade-preview.ts'
+import { upgradeRole } from './upgrade-role.ts'
 
 /** Most verbs serve both scopes: the path says which. */
 export const roleRoutes = [
@@ -33,6 +36,10 @@ export const roleRoutes = [
   answer(roles.enableProjectRole, enableRole),
   answer(roles.disableBuiltinRole, disableBuiltinRole),
   answer(roles.enableBuiltinRole, enableBuiltinRole),
+  answer(upgrades.previewOrganizationUpgrade, previewUpgrade),
+  answer(upgrades.previewProjectUpgrade, previewUpgrade),
+  answer(upgrades.upgradeOrganizationRole, upgradeRole),
+  answer(upgrades.upgradeProjectRole, upgradeRole),
   answer(bindings.listOrganizationBindings, listRoleBindings),
   answer(bindings.listProjectBindings, listRoleBindings),
   answer(bindings.createOrganizationBinding, bindRole),
