@@ -1,4 +1,5 @@
-// Commands on an installation, with the server's own configuration: verify, rewrap, backup, restore, accept-restore.
+// Commands on an installation, with the server's own configuration: verify, rewrap, backup, restore, accept-restore, and the orders of
+// operator-orders.ts.
 import { parseArgs } from 'node:util'
 import { type Config, ConfigRefused, parseConfig } from './config.ts'
 import { backup } from './db/copy/backup.ts'
@@ -8,14 +9,32 @@ import { acceptRestore } from './installation/accept-restore.ts'
 import { requireNotBehind } from './installation/compare-heads.ts'
 import { rewrap } from './installation/rewrap.ts'
 import { type OpenInstallation, openInstallation } from './open-installation.ts'
+import { carryOut, operatorOrders } from './operator-orders.ts'
 import { prepareDatabase } from './prepare-database.ts'
 import { sentenceOf } from './start-sentence.ts'
 import { envelopeColumns } from './wiring.ts'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { reason: { type: 'string' }, anyway: { type: 'boolean' } },
-})
+const text = { type: 'string' } as const
+const readWords = () => {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: {
+        reason: text,
+        anyway: { type: 'boolean' },
+        user: text,
+        role: text,
+        key: text,
+        value: text,
+        'correlation-id': text,
+      },
+    })
+  } catch (error) {
+    console.error(`gatehouse: ${(error as Error).message}`)
+    return process.exit(2)
+  }
+}
+const { values, positionals } = readWords()
 const [command, file] = positionals
 
 const refuse = (sentence: string): never => {
@@ -88,6 +107,15 @@ const commands: Record<string, (config: Config) => Promise<boolean>> = {
     })
   },
 }
+
+for (const [name, order] of Object.entries(operatorOrders))
+  commands[name] = (config) =>
+    within(config, async (installation) => {
+      // What is recorded before a restore is accepted would fork the chains for good.
+      await requireNotBehind(installation.database, installation.checkpoints)
+      console.log(await carryOut(installation, order, values))
+      return true
+    })
 
 try {
   const act =

@@ -1,7 +1,7 @@
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Asked, Trail, Work } from '../work/work.ts'
-import { type Action, actions, isAction, type Relation } from './actions.ts'
+import { type Action, actions, isAction, type Relation, relationKeys } from './actions.ts'
 import { type Decision, decide, isOverridden } from './decide.ts'
 import { type Facts, readFacts, readFactsIn } from './facts.ts'
 import { type Kind, nowhere, type Place } from './kind.ts'
@@ -44,6 +44,10 @@ const isVisible = (alternatives: readonly Action[], facts: Facts, { decision }: 
   // A disabled actor learns that he is disabled, whatever he asked for.
   decision.reason_code === 'actor_disabled'
 
+/** Judged with the platform, and not by how somebody stands to himself: a platform role is what could give it. */
+const isOfPlatformRoles = (action: Action): boolean =>
+  actions[action].tier === 'platform' && !Object.values(relationKeys).some((keys) => keys.has(action))
+
 /** What is judged: one of these actions, on something of this kind in this place, which may not be there. */
 interface Asking {
   readonly alternatives: readonly Action[]
@@ -55,7 +59,7 @@ interface Asking {
 /** Throws unless one of the alternatives is allowed; either way it leaves its trace. */
 export const requireAllowed = (trail: Trail, { alternatives, kind, place, is_there }: Asking, facts: Facts): Action => {
   trail.platform_role = facts.platform_role
-  if (alternatives.some((action) => actions[action].tier === 'platform')) trail.platform_mismatch = facts.standing.platform_mismatch
+  if (alternatives.some(isOfPlatformRoles)) trail.platform_mismatch = facts.standing.platform_mismatch
   const judged = judge(alternatives, facts)
   const { decision } = judged
   trail.asked.push({

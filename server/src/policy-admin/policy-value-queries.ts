@@ -13,7 +13,7 @@ export const valuesUpTo = ({ org_id, project_id }: PolicyScope, key: string | nu
    where replaced_at is null and (${key}::text is null or key = ${key}::text)
      and (scope_type = 'global' or tenant_id = ${org_id}::uuid or project_id = ${project_id}::uuid)`
 
-export const endValue = (scope: WritableScope, key: string, replaced_by: string, now: string) => sql(Current)`
+export const endValue = (scope: WritableScope, key: string, replaced_by: string | null, now: string) => sql(Current)`
   update policy_values set replaced_at = ${now}, replaced_by = ${replaced_by}
    where key = ${key} and scope_type = ${scope.scope_type} and tenant_id is not distinct from ${scope.tenant_id}::uuid
      and project_id is not distinct from ${scope.project_id}::uuid and replaced_at is null
@@ -23,7 +23,7 @@ export const endValue = (scope: WritableScope, key: string, replaced_by: string,
 export const insertValue = (
   scope: WritableScope,
   { id, key, value, reason }: { id: string; key: string; value: string; reason: string | null },
-  created_by: string,
+  created_by: string | null,
   now: string,
 ) => sql(PolicyValue)`
   insert into policy_values (id, key, scope_type, tenant_id, project_id, value, version, created_at, created_by, reason)

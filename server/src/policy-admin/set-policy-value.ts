@@ -1,14 +1,17 @@
 import type { Input } from '@gatehouse/contract/operation'
 import type { setPlatformPolicyValue as Op, PolicyValue } from '@gatehouse/contract/policies'
 import { record } from '../audit/record.ts'
+import { platformRoleSource } from '../authz/standing-queries.ts'
+import { requireSuperadminStays } from '../authz/superadmins.ts'
 import type { Verb } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { effectiveValue, isAsStrict } from '../policies/effective-value.ts'
 import { definitionOf, type PolicyKey } from '../policies/policy-definitions.ts'
 import { parsePolicyValue } from '../policies/policy-value.ts'
+import type { Work } from '../work/work.ts'
 import { isPolicyKey } from './policy-keys.ts'
-import { authorizeWrite, type PolicyScope, recordedAt, type ScopeParams } from './policy-scope.ts'
+import { authorizeWrite, type PolicyScope, recordedAt, type ScopeParams, type WritableScope } from './policy-scope.ts'
 import { type CurrentValue, endValue, insertValue, valuesUpTo } from './policy-value-queries.ts'
 
 /** Bounds count items, not letters; whatever is set is recorded whole, so it is kept short as well. */
@@ -28,16 +31,14 @@ const requireWithin = (key: PolicyKey, { scope_type }: PolicyScope, value: unkno
     throw new Problem('policy_out_of_bounds', { rule: direction, limit: limit.value, limit_scope: limit.scope_type })
 }
 
-export const setPolicyValue: Verb<ScopeParams & { readonly key: string }, unknown, Input<typeof Op>['body'], PolicyValue> = async (
-  work,
-  { params, body },
-) => {
-  const scope = await authorizeWrite(work, 'policy_value', params, params.key)
-  const { key } = params
+type Setting = Input<typeof Op>['body'] & { readonly operator?: string }
+
+/** Writes the value of a key in a scope whose lock is held. */
+export const writePolicyValue = async (work: Work, scope: WritableScope, key: string, body: Setting): Promise<PolicyValue> => {
   if (!isPolicyKey(key)) throw new Problem('policy_not_found')
   const values = await work.tx.many(valuesUpTo(scope, key))
   const own = values.find(({ scope_type }) => scope_type === scope.scope_type)
-  const { value, expected_version, reason = null } = body
+  const { value, expected_version, reason = null, operator } = body
   const version = own?.version ?? 0
   requireWithin(
     key,
@@ -46,15 +47,33 @@ export const setPolicyValue: Verb<ScopeParams & { readonly key: string }, unknow
     values.filter((each) => each !== own),
   )
   if (expected_version !== undefined && expected_version !== version) throw new Problem('version_conflict', { version })
-  if (own) await work.tx.one(endValue(scope, key, work.actor.id, work.now))
+  const by = work.actor.type === 'user' ? work.actor.id : null
   const written = { id: newId('policy_value'), key, value: JSON.stringify(value), reason }
-  const set = await work.tx.one(insertValue(scope, written, work.actor.id, work.now))
+  const write = async () => {
+    if (own) await work.tx.one(endValue(scope, key, by, work.now))
+    return work.tx.one(insertValue(scope, written, by, work.now))
+  }
+  // Who reads platform roles elsewhere may find nobody there.
+  const set = key === platformRoleSource ? await requireSuperadminStays(work, 'policy_out_of_bounds', write) : await write()
   record(work, {
     action: 'policy.value.set',
     resource_type: 'policy_value',
     resource_id: key,
     ...recordedAt(scope),
-    metadata: { key, scope: scope.scope_type, from: own?.value ?? null, to: set.value, version: set.version, reason },
+    metadata: {
+      key,
+      scope: scope.scope_type,
+      from: own?.value ?? null,
+      to: set.value,
+      version: set.version,
+      reason,
+      ...(operator ? { operator } : {}),
+    },
   })
   return set
 }
+
+export const setPolicyValue: Verb<ScopeParams & { readonly key: string }, unknown, Input<typeof Op>['body'], PolicyValue> = async (
+  work,
+  { params, body },
+) => writePolicyValue(work, await authorizeWrite(work, 'policy_value', params, params.key), params.key, body)

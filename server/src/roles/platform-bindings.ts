@@ -8,6 +8,7 @@ import { type Authorized, authorize } from '../authz/authorize.ts'
 import { ownerRoleOf, roleIdOf } from '../authz/catalogue.ts'
 import { type Kind, nowhere, platformKind, thePlatform } from '../authz/kind.ts'
 import { lockPlatform } from '../authz/platform-queries.ts'
+import { requireSuperadminStays } from '../authz/superadmins.ts'
 import { type Answering, listed } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
@@ -32,10 +33,12 @@ interface Wanted {
   readonly role_id?: string | undefined
   readonly role_name?: string | undefined
   readonly reason: string | null
+  /** Who ran a script, where nobody was signed in. */
+  readonly operator?: string
 }
 
 /** Binds somebody to a platform role; whoever calls holds the platform's lock and the right. */
-export const bindPlatformRole = async (work: Work, platform: Platform, { user_id, role_id, role_name, reason }: Wanted) => {
+export const bindPlatformRole = async (work: Work, platform: Platform, { user_id, role_id, role_name, reason, operator }: Wanted) => {
   if ((role_id === undefined) === (role_name === undefined))
     throw new Problem('validation_error', [{ in: 'body', field: 'role_id', message: 'either role_id or role_name' }])
   const role = await work.tx.maybe(sharePlatformRole(role_id ?? null, role_name ?? null))
@@ -45,20 +48,30 @@ export const bindPlatformRole = async (work: Work, platform: Platform, { user_id
   if (await work.tx.maybe(platformBindingTo(user_id, role.id))) throw new Problem('binding_already_exists')
   const id = newId('binding')
   const by = work.actor.type === 'user' ? work.actor.id : null
-  await work.tx.one(insertPlatformBinding(platform, id, user_id, role.id, by, work.now))
-  await followUsersRole(work, platform, role.id, user_id, 'admin')
+  // In transition, who is bound for the first time loses what the old column gave him.
+  await requireSuperadminStays(work, 'role_not_assignable', async () => {
+    await work.tx.one(insertPlatformBinding(platform, id, user_id, role.id, by, work.now))
+    await followUsersRole(work, platform, role.id, user_id, 'admin')
+  })
   record(work, {
     action: 'role_binding.create',
     resource_type: 'role_binding',
     resource_id: id,
     severity: 'high',
-    metadata: { principal_type: 'user', principal_id: user_id, role_id: role.id, role_name: role.name, reason },
+    metadata: {
+      principal_type: 'user',
+      principal_id: user_id,
+      role_id: role.id,
+      role_name: role.name,
+      reason,
+      ...(operator ? { operator } : {}),
+    },
   })
   return work.tx.one(findPlatformBinding(id))
 }
 
 /** Ends a binding to a platform role, unless it is the last superadmin's. */
-export const unbindPlatformRole = async (work: Work, platform: Platform, binding_id: string, reason: string) => {
+export const unbindPlatformRole = async (work: Work, platform: Platform, binding_id: string, reason: string, operator?: string) => {
   const binding = await work.tx.maybe(findPlatformBinding(binding_id))
   if (!binding) throw new Problem('binding_not_found')
   if (binding.role_id === roleIdOf(ownerRoleOf.platform)) await requireAnotherSuperadmin(work, binding.principal_id)
@@ -76,6 +89,7 @@ export const unbindPlatformRole = async (work: Work, platform: Platform, binding
       role_id: binding.role_id,
       role_name: binding.role_name,
       reason,
+      ...(operator ? { operator } : {}),
     },
   })
 }
