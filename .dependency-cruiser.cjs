@@ -15,6 +15,7 @@ const rooms = {
   tenancy: [...rails],
   principals: ['tenancy', ...rails],
   roles: ['principals', 'tenancy', ...rails],
+  invitations: ['roles', 'principals', 'tenancy', ...rails],
   elevations: ['principals', 'tenancy', ...rails],
   'audit-trail': ['tenancy', ...rails],
   'policy-admin': ['tenancy', ...rails],

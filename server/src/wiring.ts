@@ -6,6 +6,8 @@ import { decisionRoutes } from './decisions/decision-routes.ts'
 import type { Fresh } from './epochs/fresh.ts'
 import { sealedCursors } from './http/cursor.ts'
 import { type EnvelopeColumn, installationEnvelopes } from './installation/rewrap.ts'
+import { endInvitations } from './invitations/end-with-membership.ts'
+import { invitationRoutes } from './invitations/invitation-routes.ts'
 import type { Secret } from './kernel/secret.ts'
 import { policyAdminRoutes } from './policy-admin/policy-admin-routes.ts'
 import type { UserDisabling } from './principals/disable-user.ts'
@@ -23,7 +25,7 @@ import { tenancyRoutes } from './tenancy/tenancy-routes.ts'
 export const tenancySubscribers: TenancySubscribers = {
   onOrganizationFounded: [bindFirstTenantOwner],
   onProjectFounded: [bindFirstProjectOwner],
-  onMembershipEnded: [endBindings],
+  onMembershipEnded: [endBindings, endInvitations],
 }
 const onUserDisabling: UserDisabling = [requireAnotherSuperadmin]
 
@@ -42,6 +44,7 @@ const answersWith = ({ verify }: Pick<Parts, 'verify'>) => [
   ...principalRoutes(onUserDisabling),
   ...tenancyRoutes(tenancySubscribers),
   ...roleRoutes,
+  ...invitationRoutes,
   ...policyAdminRoutes,
   ...auditTrailRoutes(verify),
   ...decisionRoutes,

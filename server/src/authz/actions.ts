@@ -42,6 +42,7 @@ export const actions = {
 
   // Given by a relation to the resource, never by a role.
   'me.read': at('platform', 'read'),
+  'me.invitation.accept': at('platform'),
   'tenant.project.read_own': at('tenant', 'read'),
   'tenant.user.leave': at('tenant'),
   'project.member.leave': at('project'),
@@ -117,8 +118,9 @@ export const isAction = (key: string): key is Action => Object.hasOwn(actions, k
 /** A relation of the actor to the resource gives these keys, for that resource only. */
 export const relationKeys: Readonly<Record<Relation, ReadonlySet<Action>>> = {
   self: new Set<Action>(['me.read', 'tenant.user.leave', 'project.member.leave']),
+  invitee: new Set<Action>(['me.invitation.accept']),
 }
-export type Relation = 'self'
+export type Relation = 'self' | 'invitee'
 
 /** Belonging somewhere gives these keys there, whatever roles say. */
 export const membershipKeys: Readonly<Partial<Record<Action, 'tenant' | 'project'>>> = {
@@ -127,7 +129,13 @@ export const membershipKeys: Readonly<Partial<Record<Action, 'tenant' | 'project
 }
 
 /** What belongs to the person and not to his work: no rule takes it away. */
-const personal = new Set<Action>(['me.read', 'tenant.user.leave', 'project.member.leave', 'tenant.project.read_own'])
+const personal = new Set<Action>([
+  'me.read',
+  'me.invitation.accept',
+  'tenant.user.leave',
+  'project.member.leave',
+  'tenant.project.read_own',
+])
 export const isConstrainable = (action: Action): boolean => !personal.has(action)
 
 /** Never in a custom role, whatever its tier: who could give these would have no ceiling. */

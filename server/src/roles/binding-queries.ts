@@ -8,7 +8,7 @@ const Holder = Exactly({ principal_id: Type.String() })
 const OwnerRow = Exactly({ principal_id: Type.String(), is_disabled: Type.Boolean() })
 
 /** A place and the right to bind somebody in it: the proof is the place, so it cannot be used for another. */
-type GrantingTenant = Authorized<'platform.admin', { readonly id: string }>
+type GrantingTenant = Authorized<'platform.admin' | 'tenant.user.invite' | 'tenant.role.assign', { readonly id: string }>
 type GrantingProject = Authorized<
   'tenant.project.create' | 'tenant.project.appoint_owner' | 'project.member.invite' | 'project.role.assign',
   { readonly id: string }

@@ -14,7 +14,7 @@ export const tenantMembership = (tenant_id: string, user_id: string) => sql(Ende
   select id from tenant_memberships where tenant_id = ${tenant_id} and user_id = ${user_id} and deleted_at is null`
 
 export const insertTenantMembership = (
-  organization: Authorized<'platform.admin', Organization>,
+  organization: Authorized<'platform.admin' | 'tenant.user.invite' | 'tenant.role.assign', Organization>,
   id: string,
   user_id: string,
   created_by: string | null,

@@ -1,0 +1,713 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { signText } from '../principals/oidc/testing/local-issuer.ts'
+
+let live: LiveServer
+beforeAll(async () => {
+  live = await liveServer()
+  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
+})
+afterAll(() => live.stop())
+
+const { user } = seeded
+const unknown = '01890000-0000-7000-8000-000000000000'
+let made = 0
+const word = (prefix: string) => `${prefix}-${++made}`
+
+interface Newcomer {
+  readonly name: string
+  readonly id: string
+  readonly email: string
+}
+
+/** Somebody whom nobody has seen before; his provider vouches for his address, unless it is told not to. */
+const newcomer = async (given: { email?: string; email_verified?: unknown } = {}): Promise<Newcomer> => {
+  const name = word('new')
+  const { email = `${name}@mail.example`, email_verified = true } = given
+  const now = Math.floor(Date.now() / 1000)
+  const claims = live.issuer.claims(now, { sub: name, preferred_username: name, email, email_verified })
+  const token = await signText(live.issuer.key, JSON.stringify(claims))
+  const { body } = await live.call(null, 'GET', '/api/v1/me', { headers: { authorization: `Bearer ${token}` } })
+  return { name, id: body.id, email }
+}
+
+/** An organization with an owner, an admin and a project, for one test alone. */
+const world = async () => {
+  const [owner, admin, lead] = [await newcomer(), await newcomer(), await newcomer()]
+  const { body: org } = await live.call('ada', 'POST', '/api/v1/orgs', {
+    body: { name: 'World', slug: word('world'), owner_user_id: owner.id },
+  })
+  const path = `/api/v1/orgs/${org.id}`
+  await joinAs(owner, path, admin, 'tenant_admin')
+  await joinAs(owner, path, lead, 'tenant_member')
+  const { body: project } = await live.call(owner.name, 'POST', `${path}/projects`, {
+    body: { name: 'Project', slug: 'project', owner_user_id: lead.id },
+  })
+  return { org_id: org.id as string, project_id: project.id as string, path, within: `/api/v1/projects/${project.id}`, owner, admin, lead }
+}
+type World = Awaited<ReturnType<typeof world>>
+
+const invite = (by: Newcomer | string, path: string, email: string, role_name: string, more: object = {}) =>
+  live.call(typeof by === 'string' ? by : by.name, 'POST', `${path}/invitations`, { body: { email, role_name, ...more } })
+const accept = (who: Newcomer | string, invitation_id: string, headers: Record<string, string> = {}) =>
+  live.call(typeof who === 'string' ? who : who.name, 'POST', '/api/v1/invitations/accept', { body: { invitation_id }, headers })
+const joinAs = async (by: Newcomer, path: string, who: Newcomer, role_name: string): Promise<void> => {
+  const { body } = await invite(by, path, who.email, role_name)
+  const accepted = await accept(who, body.invitation.id)
+  if (accepted.status !== 200) throw new Error(`the world cannot be made: ${accepted.text}`)
+}
+const rowOf = async (id: string) =>
+  (await live.sql<Record<string, unknown>>('select * from invitations where id = $1', [id]))[0] as Record<string, unknown>
+const rolesOf = async (who: Newcomer) => {
+  const { body } = await live.call(who.name, 'GET', '/api/v1/me')
+  return (body.organizations as { id: string; roles: string[]; projects: { id: string; roles: string[] }[] }[]).map(
+    ({ id, roles, projects }) => ({ id, roles, projects: projects.map((each) => ({ id: each.id, roles: each.roles })) }),
+  )
+}
+const membershipsOf = (who: Newcomer, org_id: string) =>
+  live.sql('select id from tenant_memberships where user_id = $1 and tenant_id = $2 and deleted_at is null', [who.id, org_id])
+const ceiling = { status: 403, body: { code: 'insufficient_permissions', details: { detail: 'assignment_ceiling' } } }
+
+let here: World
+beforeEach(async () => {
+  here = await world()
+})
+
+describe('inviting into an organization', () => {
+  test('RP-33 an address is offered a role, sees the offer and accepts it once', async () => {
+    const who = await newcomer()
+    const offered = await invite(here.admin, here.path, `  ${who.email.toUpperCase()} `, 'tenant_viewer', { reason: 'needs to look' })
+    expect(offered).toMatchObject({
+      status: 201,
+      body: {
+        status: 'pending',
+        member: null,
+        invitation: {
+          org_id: here.org_id,
+          org_name: 'World',
+          project_id: null,
+          email: who.email,
+          role_name: 'tenant_viewer',
+          version: 1,
+          inviter_user_id: here.admin.id,
+          state: 'pending',
+        },
+      },
+    })
+    const { invitation } = offered.body
+    for (const by of [here.owner, here.admin])
+      expect((await live.call(by.name, 'GET', `${here.path}/invitations`)).body.items).toEqual([invitation])
+    expect((await live.call(who.name, 'GET', '/api/v1/me/invitations')).body.items).toEqual([invitation])
+    // Nothing is given before it is accepted.
+    expect((await live.call(who.name, 'GET', here.path)).status).toBe(404)
+
+    const id = word('accept')
+    expect(await accept(who, invitation.id, { 'x-request-id': id })).toMatchObject({
+      status: 200,
+      body: { ...invitation, state: 'accepted' },
+    })
+    expect(await rolesOf(who)).toContainEqual({ id: here.org_id, roles: ['tenant_viewer'], projects: [] })
+    expect(await live.auditOf(id)).toMatchObject([
+      {
+        action: 'invitation.accept',
+        tenant_id: here.org_id,
+        actor_id: who.id,
+        resource_id: invitation.id,
+        severity: 'info',
+        metadata: { inviter_user_id: here.admin.id, role_name: 'tenant_viewer', joined: ['tenant'] },
+      },
+    ])
+    const [membership] = await live.sql('select created_by from tenant_memberships where user_id = $1 and tenant_id = $2', [
+      who.id,
+      here.org_id,
+    ])
+    expect(membership).toEqual({ created_by: here.admin.id })
+    expect((await live.call(who.name, 'GET', '/api/v1/me/invitations')).body.items).toEqual([])
+    expect((await live.call(here.owner.name, 'GET', `${here.path}/invitations`)).body.items).toEqual([])
+    expect(await accept(who, invitation.id)).toMatchObject({
+      status: 409,
+      body: { code: 'state_conflict', details: { state: 'accepted' } },
+    })
+  })
+
+  test('RP-33 it is recorded who invited whom as what', async () => {
+    const id = word('invite')
+    const { body } = await live.call(here.owner.name, 'POST', `${here.path}/invitations`, {
+      body: { email: 'Somebody@Mail.Example', role_name: 'tenant_member', reason: 'because' },
+      headers: { 'x-request-id': id },
+    })
+    expect(await live.auditOf(id)).toMatchObject([
+      {
+        action: 'invitation.create',
+        tenant_id: here.org_id,
+        resource_id: body.invitation.id,
+        severity: 'info',
+        metadata: { email: 'somebody@mail.example', role_name: 'tenant_member', version: 1, reason: 'because' },
+      },
+    ])
+  })
+
+  test('E12 nobody offers a role beyond his own authority', async () => {
+    expect(await invite(here.admin, here.path, 'x@mail.example', 'tenant_owner')).toMatchObject(ceiling)
+    expect(await invite(here.admin, here.path, 'x@mail.example', 'tenant_billing_manager')).toMatchObject(ceiling)
+    expect((await invite(here.owner, here.path, 'x@mail.example', 'tenant_owner')).status).toBe(201)
+    // The version counts, not the name: an older one may hold more.
+    const { body: role } = await live.call(here.owner.name, 'POST', `${here.path}/roles`, {
+      body: { name: 'wide', permissions: ['tenant.policy.write'] },
+    })
+    await live.call(here.owner.name, 'PATCH', `${here.path}/roles/${role.id}`, {
+      body: { permissions: ['tenant.read'], expected_version: 1, reason: 'narrower' },
+    })
+    expect(await invite(here.admin, here.path, 'y@mail.example', 'wide', { version: 1 })).toMatchObject(ceiling)
+    expect((await invite(here.admin, here.path, 'y@mail.example', 'wide')).body.invitation).toMatchObject({ version: 2 })
+  })
+
+  test('RP-33 who may not invite may neither offer, nor see, nor end; a stranger learns nothing', async () => {
+    const { body } = await invite(here.owner, here.path, 'x@mail.example', 'tenant_viewer')
+    const one = `${here.path}/invitations/${body.invitation.id}`
+    for (const [method, path, sending] of [
+      ['POST', `${here.path}/invitations`, { body: { email: 'z@mail.example', role_name: 'tenant_viewer' } }],
+      ['GET', `${here.path}/invitations`, {}],
+      ['DELETE', one, { body: {} }],
+    ] as const) {
+      expect((await live.call(here.lead.name, method, path, sending)).body.details).toEqual({ reason_code: 'permission_denied' })
+      expect(await live.call('alice', method, path, sending)).toMatchObject({ status: 404, body: { code: 'organization_not_found' } })
+    }
+    // Another organization's owner does not reach it through his own.
+    const other = await live.call('alice', 'DELETE', `/api/v1/orgs/${seeded.org.aurora}/invitations/${body.invitation.id}`, { body: {} })
+    expect(other).toMatchObject({ status: 404, body: { code: 'invitation_not_found' } })
+    expect(await rowOf(body.invitation.id)).toMatchObject({ ended_at: null })
+  })
+
+  test('RP-33 a member is not invited again, and an address is invited once', async () => {
+    expect((await invite(here.owner, here.path, here.admin.email, 'tenant_viewer')).body.code).toBe('member_already_exists')
+    expect((await invite(here.owner, here.path, 'x@mail.example', 'tenant_viewer')).status).toBe(201)
+    expect((await invite(here.admin, here.path, 'X@MAIL.example', 'tenant_member')).body.code).toBe('invitation_already_exists')
+    const many = await Promise.all(Array.from({ length: 10 }, () => invite(here.owner, here.path, 'race@mail.example', 'tenant_viewer')))
+    expect(many.map(({ status }) => status).sort()).toEqual([201, ...Array.from({ length: 9 }, () => 409)])
+  })
+
+  test('RP-33 it can be taken back, by whoever may invite', async () => {
+    const who = await newcomer()
+    const { body } = await invite(here.owner, here.path, who.email, 'tenant_viewer')
+    const one = `${here.path}/invitations/${body.invitation.id}`
+    expect((await live.call(here.admin.name, 'DELETE', one, { body: { reason: 'changed my mind' } })).status).toBe(204)
+    expect(await rowOf(body.invitation.id)).toMatchObject({ ended_by: here.admin.id, end_reason: 'changed my mind' })
+    expect((await live.call(here.admin.name, 'DELETE', one, { body: {} })).body.code).toBe('invitation_not_found')
+    expect((await accept(who, body.invitation.id)).body).toMatchObject({ code: 'state_conflict', details: { state: 'ended' } })
+    expect((await invite(here.owner, here.path, who.email, 'tenant_viewer')).status).toBe(201)
+  })
+
+  test('RP-33 how long it waits is the policy of the place, and after that it is over', async () => {
+    const key = 'tenancy.invitation_ttl_seconds'
+    await live.call(here.owner.name, 'PUT', `${here.path}/policies/values/${key}`, { body: { value: 7200 } })
+    const who = await newcomer()
+    const { body } = await invite(here.owner, here.path, who.email, 'tenant_viewer')
+    const { id, created_at, ends_at } = body.invitation
+    expect(Date.parse(ends_at) - Date.parse(created_at)).toBe(7_200_000)
+    await live.call(here.owner.name, 'PUT', `${here.within}/policies/values/${key}`, { body: { value: 3600 } })
+    await joinAs(here.owner, here.path, await newcomer(), 'tenant_viewer')
+    await live.call(here.lead.name, 'POST', `${here.within}/members`, { body: { user_id: here.owner.id, role_name: 'project_admin' } })
+    const inProject = (await invite(here.owner, here.within, 'x@mail.example', 'project_viewer')).body.invitation
+    expect(Date.parse(inProject.ends_at) - Date.parse(inProject.created_at)).toBe(3_600_000)
+
+    await live.sql(`update invitations set ends_at = now() where id = $1`, [id])
+    expect((await accept(who, id)).body).toMatchObject({ code: 'state_conflict', details: { state: 'expired' } })
+    expect((await live.call(who.name, 'GET', '/api/v1/me/invitations')).body.items).toEqual([])
+    expect((await live.call(here.owner.name, 'GET', `${here.path}/invitations`)).body.items).toEqual([])
+    expect(await membershipsOf(who, here.org_id)).toEqual([])
+    // It makes room for a new one.
+    expect((await invite(here.owner, here.path, who.email, 'tenant_viewer')).status).toBe(201)
+    expect(await rowOf(id)).toMatchObject({ end_reason: 'expired', ended_by: null })
+  })
+
+  test.each([
+    ['no at', 'mail.example'],
+    ['two', 'a@b@mail.example'],
+    ['nothing before it', '@mail.example'],
+    ['nothing after it', 'a@'],
+    ['a blank inside', 'a b@mail.example'],
+    ['a line break', 'a@mail.example\nbcc: b@mail.example'],
+    ['NUL', 'a\u0000@mail.example'],
+    ['a list', 'a@mail.example,b@mail.example'],
+    ['a name with it', 'Ann <a@mail.example>'],
+    ['brackets alone', '<a@mail.example>'],
+    ['quotes', '"a@b"@mail.example'],
+    ['what turns the direction', 'a\u202e@mail.example'],
+    ['what has no width', 'a\u200b@mail.example'],
+    ['a capital beyond ASCII', '\u0130da@mail.example'],
+    ['half a character', 'a\ud800@mail.example'],
+    ['too much', `${'a'.repeat(400)}@mail.example`],
+    ['too much for any pattern', `${'a@'.repeat(50_000)}`],
+    ['blanks only', '     '],
+    ['a number', 7],
+    ['a list of texts', ['a@mail.example']],
+    ['an object', { toString: 'a@mail.example' }],
+  ])('RP-33 an address with %s is refused', async (_, email) => {
+    const { status, body } = await invite('alice', `/api/v1/orgs/${seeded.org.aurora}`, email as string, 'tenant_viewer')
+    expect([status, ['validation_error', 'invalid_request'].includes(body.code)]).toEqual([400, true])
+  })
+
+  test('RP-33 a role is named once, exists here and can be given', async () => {
+    const path = `${here.path}/invitations`
+    const post = (body: object) => live.call(here.owner.name, 'POST', path, { body: { email: 'x@mail.example', ...body } })
+    const { body: role } = await live.call(here.owner.name, 'POST', `${here.path}/roles`, {
+      body: { name: 'short', permissions: ['tenant.read'] },
+    })
+    expect((await post({})).status).toBe(400)
+    expect((await post({ role_name: 'short', role_id: role.id })).status).toBe(400)
+    expect((await post({ role_name: 'project_viewer' })).body.code).toBe('role_not_found')
+    expect((await post({ role_name: 'short', version: 2 })).body.code).toBe('role_not_found')
+    await live.call(here.owner.name, 'POST', `${here.path}/roles/${role.id}/disable`, { body: { mode: 'block_all_now', reason: 'r' } })
+    expect((await post({ role_id: role.id })).body.code).toBe('role_not_assignable')
+  })
+})
+
+describe('inviting into a project', () => {
+  test('RP-33 a member of the organization is added at once', async () => {
+    const id = word('added')
+    const added = await live.call(here.lead.name, 'POST', `${here.within}/invitations`, {
+      body: { email: here.admin.email.toUpperCase(), role_name: 'project_member' },
+      headers: { 'x-request-id': id },
+    })
+    expect(added).toMatchObject({
+      status: 201,
+      body: { status: 'added', invitation: null, member: { user_id: here.admin.id, roles: ['project_member'] } },
+    })
+    expect(await live.auditOf(id)).toMatchObject([{ action: 'project.member.add', metadata: { user_id: here.admin.id } }])
+    expect((await invite(here.lead, here.within, here.admin.email, 'project_viewer')).body.code).toBe('member_already_exists')
+  })
+
+  test('RP-21 whoever is none needs one who may invite into the organization too', async () => {
+    const who = await newcomer()
+    expect(await invite(here.lead, here.within, who.email, 'project_viewer')).toMatchObject({
+      status: 409,
+      body: { code: 'not_tenant_member' },
+    })
+    expect((await live.sql('select id from invitations where email = $1', [who.email])).length).toBe(0)
+    await invite(here.lead, here.within, here.admin.email, 'project_admin')
+    const offered = await invite(here.admin, here.within, who.email, 'project_member')
+    expect(offered).toMatchObject({ status: 201, body: { status: 'pending', member: null, invitation: { project_name: 'Project' } } })
+    expect((await live.call(here.lead.name, 'GET', `${here.within}/invitations`)).body.items).toHaveLength(1)
+    // One of a project is not one of its organization.
+    expect((await live.call(here.owner.name, 'GET', `${here.path}/invitations`)).body.items).toEqual([])
+    const id = word('accept')
+    expect((await accept(who, offered.body.invitation.id, { 'x-request-id': id })).status).toBe(200)
+    expect(await rolesOf(who)).toContainEqual({
+      id: here.org_id,
+      roles: [],
+      projects: [{ id: here.project_id, roles: ['project_member'] }],
+    })
+    expect(await live.auditOf(id)).toMatchObject([{ project_id: here.project_id, metadata: { joined: ['tenant', 'project'] } }])
+    // A membership without a role opens nothing else.
+    expect((await live.call(who.name, 'GET', `${here.path}/members`)).body.details).toEqual({ reason_code: 'permission_denied' })
+  })
+
+  test('E12 nobody offers a project role beyond his own authority, to a member or to a stranger', async () => {
+    await invite(here.lead, here.within, here.admin.email, 'project_admin')
+    for (const email of [here.owner.email, 'x@mail.example'])
+      expect(await invite(here.admin, here.within, email, 'project_owner')).toMatchObject(ceiling)
+  })
+
+  test('RP-33 both invitations of a person can be accepted, in either order', async () => {
+    for (const order of [
+      ['project', 'tenant'],
+      ['tenant', 'project'],
+    ]) {
+      const who = await newcomer()
+      await invite(here.lead, here.within, here.owner.email, 'project_admin')
+      const offers: Record<string, Answered> = {
+        tenant: await invite(here.owner, here.path, who.email, 'tenant_viewer'),
+        project: await invite(here.owner, here.within, who.email, 'project_viewer'),
+      }
+      for (const which of order) expect((await accept(who, offers[which]!.body.invitation.id)).status).toBe(200)
+      expect(await rolesOf(who)).toContainEqual({
+        id: here.org_id,
+        roles: ['tenant_viewer'],
+        projects: [{ id: here.project_id, roles: ['project_viewer'] }],
+      })
+    }
+  })
+
+  test('RP-33 a further role for somebody who is a member by now needs the key for assigning', async () => {
+    const { body: role } = await live.call(here.owner.name, 'POST', `${here.path}/roles`, {
+      body: { name: 'greeter', permissions: ['tenant.user.invite', 'tenant.read'] },
+    })
+    const [greeter, who] = [await newcomer(), await newcomer()]
+    await joinAs(here.owner, here.path, greeter, role.name)
+    await invite(here.lead, here.within, greeter.email, 'project_admin')
+    const toTenant = await invite(greeter, here.path, who.email, 'tenant_viewer')
+    const toProject = await invite(greeter, here.within, who.email, 'project_viewer')
+    expect((await accept(who, toProject.body.invitation.id)).status).toBe(200)
+    expect(await accept(who, toTenant.body.invitation.id)).toMatchObject(ceiling)
+    expect(await rolesOf(who)).toContainEqual(expect.objectContaining({ id: here.org_id, roles: [] }))
+  })
+
+  test('RP-33 who has the role already by another way keeps it, and the offer gives nothing', async () => {
+    const who = await newcomer()
+    await invite(here.lead, here.within, here.owner.email, 'project_admin')
+    const toTenant = await invite(here.owner, here.path, who.email, 'tenant_viewer')
+    const toProject = await invite(here.owner, here.within, who.email, 'project_viewer')
+    await accept(who, toProject.body.invitation.id)
+    await live.call(here.owner.name, 'POST', `${here.path}/role-bindings`, {
+      body: { principal_type: 'user', principal_id: who.id, role_name: 'tenant_viewer' },
+    })
+    expect((await accept(who, toTenant.body.invitation.id)).body.code).toBe('member_already_exists')
+  })
+
+  test('RP-33 an address that two providers vouch for is not guessed at', async () => {
+    const email = `${word('shared')}@mail.example`
+    for (const who of [await newcomer({ email }), await newcomer({ email: email.toUpperCase() })]) {
+      await live.sql(`insert into tenant_memberships (id, tenant_id, user_id, created_at) values (gen_random_uuid(), $1, $2, now())`, [
+        here.org_id,
+        who.id,
+      ])
+    }
+    expect((await invite(here.lead, here.within, email, 'project_viewer')).body).toMatchObject({
+      code: 'state_conflict',
+      details: { state: 'ambiguous' },
+    })
+  })
+})
+
+describe('accepting', () => {
+  const bytesOf = ({ status, text, headers }: Answered) =>
+    JSON.stringify([status, text, [...headers].filter(([name]) => name !== 'date' && !name.startsWith('ratelimit'))])
+
+  test('E12 to everybody but the invited person it does not exist, byte for byte', async () => {
+    const who = await newcomer()
+    const { body } = await invite(here.owner, here.path, who.email, 'tenant_owner')
+    const { id } = body.invitation
+    const unverified = await newcomer({ email: who.email, email_verified: false })
+    const claimed = await newcomer({ email: who.email, email_verified: 'true' })
+    const alike = await newcomer({ email: `\u212a${who.email}` })
+    for (const stranger of [unverified.name, claimed.name, alike.name, here.owner.name, here.admin.name, 'alice', 'ada', 'otto']) {
+      const headers = { 'x-request-id': word('same') }
+      const one = await accept(stranger, id, headers)
+      const none = await accept(stranger, unknown, headers)
+      expect(one).toMatchObject({ status: 404, body: { code: 'invitation_not_found' } })
+      expect(bytesOf(one)).toBe(bytesOf(none))
+      expect(await live.auditOf(headers['x-request-id'])).toMatchObject([
+        { action: 'invitation.accept', result: 'denied', tenant_id: null },
+        { action: 'invitation.accept', result: 'denied', tenant_id: null },
+      ])
+      expect((await live.call(stranger, 'GET', '/api/v1/me/invitations')).body.items).toEqual([])
+    }
+    expect((await accept(who, id)).status).toBe(200)
+  })
+
+  test('RP-33 capitals of ASCII do not matter, letters that look alike do', async () => {
+    const name = word('case')
+    const { body } = await invite(here.owner, here.path, `${name}.kate@mail.example`, 'tenant_viewer')
+    const kelvin = await newcomer({ email: `${name}.\u212aate@mail.example` })
+    expect((await accept(kelvin, body.invitation.id)).status).toBe(404)
+    const capitals = await newcomer({ email: `${name}.KATE@Mail.Example` })
+    expect((await accept(capitals, body.invitation.id)).status).toBe(200)
+  })
+
+  test('DE-21 a disabled person is told that he is disabled, and into a suspended organization nobody comes', async () => {
+    const who = await newcomer()
+    const { body } = await invite(here.owner, here.path, who.email, 'tenant_viewer')
+    await live.call('ada', 'POST', `/api/v1/admin/users/${who.id}/disable`, { body: { reason: 'r' } })
+    for (const id of [body.invitation.id, unknown]) expect((await accept(who, id)).body.details).toEqual({ reason_code: 'actor_disabled' })
+    await live.call('ada', 'POST', `/api/v1/admin/users/${who.id}/enable`, { body: { reason: 'r' } })
+    await live.call('ada', 'POST', `${here.path}/suspend`, { body: { reason: 'unpaid' } })
+    expect(await accept(who, body.invitation.id)).toMatchObject({
+      status: 403,
+      body: { details: { reason_code: 'policy_constraint_denied' } },
+    })
+    await live.call('ada', 'POST', `${here.path}/resume`, { body: { reason: 'paid' } })
+    expect((await accept(who, body.invitation.id)).status).toBe(200)
+  })
+
+  const losses: [what: string, lose: (w: World) => Promise<Answered>][] = [
+    [
+      'has a lesser role now',
+      async ({ owner, admin, path }) => {
+        const { body } = await live.call(owner.name, 'GET', `${path}/role-bindings`)
+        const { id } = body.items.find(({ principal_id }: { principal_id: string }) => principal_id === admin.id)
+        await live.call(owner.name, 'POST', `${path}/role-bindings`, {
+          body: { principal_type: 'user', principal_id: admin.id, role_name: 'tenant_viewer' },
+        })
+        return live.call(owner.name, 'DELETE', `${path}/role-bindings/${id}`, { body: {} })
+      },
+    ],
+    ['is disabled', ({ admin }) => live.call('ada', 'POST', `/api/v1/admin/users/${admin.id}/disable`, { body: { reason: 'gone' } })],
+    [
+      'may still invite, but not as this any more',
+      async ({ owner, admin, path }) => {
+        const { body: role } = await live.call(owner.name, 'POST', `${path}/roles`, {
+          body: { name: 'greeter', permissions: ['tenant.user.invite'] },
+        })
+        await live.call(owner.name, 'POST', `${path}/role-bindings`, {
+          body: { principal_type: 'user', principal_id: admin.id, role_id: role.id },
+        })
+        const { body } = await live.call(owner.name, 'GET', `${path}/role-bindings`)
+        const { id } = body.items.find(
+          ({ principal_id, role_name }: { principal_id: string; role_name: string }) =>
+            principal_id === admin.id && role_name === 'tenant_admin',
+        )
+        return live.call(owner.name, 'DELETE', `${path}/role-bindings/${id}`, { body: {} })
+      },
+    ],
+  ]
+  test.each(losses)('E12 it is refused and ends where the inviter %s', async (_, lose) => {
+    const who = await newcomer()
+    const { body } = await invite(here.admin, here.path, who.email, 'tenant_member')
+    expect((await lose(here)).status).toBeLessThan(300)
+    const id = word('lost')
+    const refused = await accept(who, body.invitation.id, { 'x-request-id': id })
+    expect(refused).toMatchObject(ceiling)
+    // Why the inviter may not is his affair and the organization's.
+    expect(refused.body.details).toEqual({ reason_code: 'permission_denied', detail: 'assignment_ceiling' })
+    expect(await membershipsOf(who, here.org_id)).toEqual([])
+    expect(await rowOf(body.invitation.id)).toMatchObject({ end_reason: 'inviter_lost_authority', ended_by: null, accepted_at: null })
+    const rows = await live.auditOf(id)
+    expect(rows).toHaveLength(2)
+    expect(rows).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ action: 'invitation.accept', result: 'denied', tenant_id: null, actor_id: who.id }),
+        expect.objectContaining({ action: 'invitation.end', result: 'success', tenant_id: here.org_id, severity: 'warning' }),
+      ]),
+    )
+    // For ever, whatever the inviter becomes again.
+    await live.call('ada', 'POST', `/api/v1/admin/users/${here.admin.id}/enable`, { body: { reason: 'back' } })
+    await live.call(here.owner.name, 'POST', `${here.path}/role-bindings`, {
+      body: { principal_type: 'user', principal_id: here.admin.id, role_name: 'tenant_admin' },
+    })
+    expect((await accept(who, body.invitation.id)).body).toMatchObject({ code: 'state_conflict', details: { state: 'ended' } })
+  })
+
+  test('E12 a project invitation ends where the inviter may not open the organization any more', async () => {
+    const who = await newcomer()
+    await invite(here.lead, here.within, here.admin.email, 'project_admin')
+    const { body } = await invite(here.admin, here.within, who.email, 'project_viewer')
+    const { body: bindings } = await live.call(here.owner.name, 'GET', `${here.path}/role-bindings`)
+    const { id } = bindings.items.find(({ principal_id }: { principal_id: string }) => principal_id === here.admin.id)
+    expect((await live.call(here.owner.name, 'DELETE', `${here.path}/role-bindings/${id}`, { body: {} })).status).toBe(204)
+    expect(await accept(who, body.invitation.id)).toMatchObject(ceiling)
+    expect(await membershipsOf(who, here.org_id)).toEqual([])
+    expect(await rowOf(body.invitation.id)).toMatchObject({ end_reason: 'inviter_lost_authority' })
+  })
+
+  test('RP-33 a rule that stops inviting stops accepting too, and the invitation waits', async () => {
+    const who = await newcomer()
+    const { body } = await invite(here.owner, here.path, who.email, 'tenant_viewer')
+    const { body: rule } = await live.call(here.owner.name, 'POST', `${here.path}/policies/constraints`, {
+      body: { key: 'closed', actions: ['tenant.user.invite', 'tenant.role.assign'], condition: {} },
+    })
+    expect(await accept(who, body.invitation.id)).toMatchObject({
+      status: 403,
+      body: { details: { reason_code: 'policy_constraint_denied' } },
+    })
+    expect(await rowOf(body.invitation.id)).toMatchObject({ ended_at: null })
+    const ended = await live.call(here.owner.name, 'DELETE', `${here.path}/policies/constraints/${rule.constraint_id ?? rule.id}`, {
+      body: { reason: 'open' },
+    })
+    expect(ended.status).toBe(204)
+    expect((await accept(who, body.invitation.id)).status).toBe(200)
+  })
+
+  test('RP-33 a role that was disabled or ended meanwhile is not given, and the invitation waits', async () => {
+    const { body: role } = await live.call(here.owner.name, 'POST', `${here.path}/roles`, {
+      body: { name: 'brief', permissions: ['tenant.read'] },
+    })
+    const who = await newcomer()
+    const { body } = await invite(here.owner, here.path, who.email, 'brief')
+    const one = `${here.path}/roles/${role.id}`
+    await live.call(here.owner.name, 'POST', `${one}/disable`, { body: { mode: 'block_all_now', reason: 'r' } })
+    expect((await accept(who, body.invitation.id)).body).toMatchObject({ code: 'role_not_assignable', details: { state: 'disabled' } })
+    await live.call(here.owner.name, 'POST', `${one}/enable`, { body: { reason: 'r' } })
+    // The version is the one that was offered.
+    await live.call(here.owner.name, 'PATCH', one, { body: { permissions: ['tenant.user.read'], expected_version: 1, reason: 'r' } })
+    const other = await newcomer()
+    const offered = await invite(here.owner, here.path, other.email, 'brief')
+    expect((await accept(who, body.invitation.id)).body).toMatchObject({ state: 'accepted', version: 1 })
+    expect(
+      (await live.call(here.owner.name, 'GET', `${here.path}/role-bindings`)).body.items.find(
+        ({ principal_id }: { principal_id: string }) => principal_id === who.id,
+      ),
+    ).toMatchObject({ role_name: 'brief', version: 1 })
+    await live.call(here.owner.name, 'DELETE', one, { body: { reason: 'r' } })
+    expect((await accept(other, offered.body.invitation.id)).body).toMatchObject({
+      code: 'role_not_assignable',
+      details: { state: 'deleted' },
+    })
+    expect(await rowOf(offered.body.invitation.id)).toMatchObject({ ended_at: null })
+  })
+
+  test('RP-29 override offers nothing to its own user, and what it offers others stands out', async () => {
+    const refused = { status: 403, body: { details: { detail: 'override_self_grant' } } }
+    expect(await invite('ada', here.path, 'ADA@gatehouse.example', 'tenant_viewer')).toMatchObject(refused)
+    expect(await invite('ada', here.within, 'ada@gatehouse.example', 'project_viewer')).toMatchObject(refused)
+    const who = await newcomer()
+    const id = word('override')
+    const { body } = await live.call('ada', 'POST', `${here.within}/invitations`, {
+      body: { email: who.email, role_name: 'project_owner' },
+      headers: { 'x-request-id': id },
+    })
+    expect(await live.auditOf(id)).toMatchObject([{ tenant_id: here.org_id, severity: 'high' }])
+    const accepted = word('override')
+    expect((await accept(who, body.invitation.id, { 'x-request-id': accepted })).status).toBe(200)
+    expect(await live.auditOf(accepted)).toMatchObject([{ tenant_id: here.org_id, severity: 'high', actor_id: who.id }])
+    // Nor by a detour: an address that became the inviter's own later.
+    const detour = await invite('grace', here.path, `${word('detour')}@mail.example`, 'tenant_owner')
+    await live.sql('update users set email = $2 where id = $1', [user('grace'), detour.body.invitation.email])
+    expect(await accept('grace', detour.body.invitation.id)).toMatchObject(ceiling)
+    expect(await live.sql('select id from tenant_memberships where user_id = $1 and tenant_id = $2', [user('grace'), here.org_id])).toEqual(
+      [],
+    )
+    await live.sql('update users set email = $2 where id = $1', [user('grace'), 'grace@gatehouse.example'])
+  })
+})
+
+describe('leaving', () => {
+  test('RP-21 E13 who leaves an organization takes his offers with him, and those that were made to him', async () => {
+    const [one, two] = [await newcomer(), await newcomer()]
+    await invite(here.lead, here.within, here.admin.email, 'project_admin')
+    const offers = [
+      await invite(here.admin, here.path, one.email, 'tenant_viewer'),
+      await invite(here.admin, here.within, two.email, 'project_viewer'),
+    ]
+    const kept = await invite(here.owner, here.path, 'kept@mail.example', 'tenant_viewer')
+    const id = word('leave')
+    const left = await live.call(here.owner.name, 'DELETE', `${here.path}/members/${here.admin.id}`, {
+      body: { reason: 'moved on' },
+      headers: { 'x-request-id': id },
+    })
+    expect(left.status).toBe(204)
+    const ids = offers.map(({ body }) => body.invitation.id)
+    for (const each of ids) expect(await rowOf(each)).toMatchObject({ end_reason: 'moved on', ended_by: here.owner.id })
+    expect((await accept(one, ids[0])).body.details).toEqual({ state: 'ended' })
+    expect(await rowOf(kept.body.invitation.id)).toMatchObject({ ended_at: null })
+    const rows = await live.auditOf(id)
+    expect(rows.find(({ action }) => action === 'invitation.end_with_membership')).toMatchObject({
+      tenant_id: here.org_id,
+      metadata: { user_id: here.admin.id, count: 2 },
+    })
+    // In one transaction: all of it has one instant.
+    const [instants] = await live.sql(
+      `select count(distinct at)::int as n from (
+         select ended_at as at from invitations where id = any($1) union all
+         select deleted_at from tenant_memberships where user_id = $2 and tenant_id = $3) t`,
+      [ids, here.admin.id, here.org_id],
+    )
+    expect(instants).toEqual({ n: 1 })
+  })
+
+  test('RP-21 who leaves a project ends what he offered there, and nothing else', async () => {
+    const who = await newcomer()
+    await invite(here.lead, here.within, here.admin.email, 'project_admin')
+    const toTenant = await invite(here.admin, here.path, who.email, 'tenant_viewer')
+    const toProject = await invite(here.admin, here.within, who.email, 'project_viewer')
+    expect((await live.call(here.admin.name, 'DELETE', `${here.within}/members/${here.admin.id}`, { body: {} })).status).toBe(204)
+    expect(await rowOf(toProject.body.invitation.id)).toMatchObject({ end_reason: 'left' })
+    expect(await rowOf(toTenant.body.invitation.id)).toMatchObject({ ended_at: null })
+  })
+
+  test('RP-21 E13 an offer to the person who leaves does not bring him back', async () => {
+    const who = await newcomer()
+    await invite(here.lead, here.within, here.owner.email, 'project_admin')
+    const toProject = await invite(here.owner, here.within, who.email, 'project_viewer')
+    await joinAs(here.owner, here.path, who, 'tenant_viewer')
+    await live.call(who.name, 'DELETE', `${here.path}/members/${who.id}`, { body: {} })
+    expect((await accept(who, toProject.body.invitation.id)).body.details).toEqual({ state: 'ended' })
+    expect(await membershipsOf(who, here.org_id)).toEqual([])
+  })
+
+  test('E13 being invited again restores nothing of what one had', async () => {
+    const who = await newcomer()
+    await joinAs(here.owner, here.path, who, 'tenant_admin')
+    await invite(here.lead, here.within, who.email, 'project_admin')
+    await live.call(here.owner.name, 'DELETE', `${here.path}/members/${who.id}`, { body: {} })
+    await joinAs(here.owner, here.path, who, 'tenant_viewer')
+    expect(await rolesOf(who)).toContainEqual({ id: here.org_id, roles: ['tenant_viewer'], projects: [] })
+    expect((await live.call(who.name, 'GET', here.within)).status).toBe(403)
+  })
+})
+
+describe('at the same time', () => {
+  test('RP-33 fifty who accept at once are one member', async () => {
+    const who = await newcomer()
+    const { body } = await invite(here.owner, here.path, who.email, 'tenant_viewer')
+    const second = await live.replica()
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, async (_, n) =>
+        live.call(
+          who.name,
+          'POST',
+          '/api/v1/invitations/accept',
+          { body: { invitation_id: body.invitation.id } },
+          n % 2 === 0 ? live.url : second.url,
+        ),
+      ),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    for (const { status, body: said } of answers.filter((each) => each.status !== 200))
+      expect([status, said.details]).toEqual([409, { state: 'accepted' }])
+    expect(await membershipsOf(who, here.org_id)).toHaveLength(1)
+    expect(
+      await live.sql('select id from tenant_role_bindings where principal_id = $1 and tenant_id = $2', [who.id, here.org_id]),
+    ).toHaveLength(1)
+    expect(
+      await live.sql(`select id from audit_logs where action = 'invitation.accept' and result = 'success' and resource_id = $1`, [
+        body.invitation.id,
+      ]),
+    ).toHaveLength(1)
+  })
+
+  test('E12 an inviter who is removed while somebody accepts: either came first, and nothing is in between', async () => {
+    const outcomes = new Set<string>()
+    for (let round = 0; round < 12; round += 1) {
+      const [inviter, who] = [await newcomer(), await newcomer()]
+      await joinAs(here.owner, here.path, inviter, 'tenant_admin')
+      const { body } = await invite(inviter, here.path, who.email, 'tenant_viewer')
+      const [accepted, removed] = await Promise.all([
+        sleep(round % 3).then(() => accept(who, body.invitation.id)),
+        sleep((round * 2) % 5).then(() =>
+          live.call(here.owner.name, 'DELETE', `${here.path}/members/${inviter.id}`, { body: { reason: 'gone' } }),
+        ),
+      ])
+      expect(removed.status).toBe(204)
+      const row = await rowOf(body.invitation.id)
+      if (accepted.status === 200) {
+        expect(row).toMatchObject({ accepted_by: who.id, ended_at: null })
+        expect(await membershipsOf(who, here.org_id)).toHaveLength(1)
+      } else {
+        expect([accepted.status, accepted.body.details]).toEqual([409, { state: 'ended' }])
+        expect(row).toMatchObject({ accepted_at: null, end_reason: 'gone' })
+        expect(await membershipsOf(who, here.org_id)).toEqual([])
+      }
+      outcomes.add(String(accepted.status))
+    }
+    expect(outcomes.size).toBeGreaterThan(0)
+  })
+
+  test('E12 taken back and accepted at once: one of the two', async () => {
+    for (let round = 0; round < 12; round += 1) {
+      const who = await newcomer()
+      const { body } = await invite(here.owner, here.path, who.email, 'tenant_viewer')
+      const [accepted, ended] = await Promise.all([
+        accept(who, body.invitation.id),
+        live.call(here.admin.name, 'DELETE', `${here.path}/invitations/${body.invitation.id}`, { body: {} }),
+      ])
+      expect([
+        [200, 404],
+        [409, 204],
+      ]).toContainEqual([accepted.status, ended.status])
+      expect(await membershipsOf(who, here.org_id)).toHaveLength(accepted.status === 200 ? 1 : 0)
+    }
+  })
+
+  test('RP-33 asked again with the same key, the first answer is given again', async () => {
+    const who = await newcomer()
+    const offered = await live.call(here.owner.name, 'POST', `${here.path}/invitations`, {
+      body: { email: who.email, role_name: 'tenant_viewer' },
+      headers: { 'idempotency-key': word('key') },
+    })
+    const headers = { 'idempotency-key': word('key') }
+    const first = await accept(who, offered.body.invitation.id, headers)
+    expect(await accept(who, offered.body.invitation.id, headers)).toMatchObject({ status: 200, body: first.body })
+  })
+})
