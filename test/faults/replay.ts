@@ -6,6 +6,8 @@ export interface State {
   readonly projects: Map<string, { state: string; name: string | null }>
   readonly members: Set<string>
   readonly roles: Set<string>
+  /** Those that nobody has accepted or ended. */
+  readonly invitations: Set<string>
   readonly users: Map<string, { is_disabled: boolean }>
 }
 
@@ -38,6 +40,7 @@ export const readState = async (sql: Sql): Promise<State> => {
         from (select tenant_id as scope, principal_id, role_version_id from tenant_role_bindings where deleted_at is null
               union all select project_id, principal_id, role_version_id from project_role_bindings where deleted_at is null) b
         join role_definition_versions v on v.id = b.role_version_id join role_definitions d on d.id = v.role_definition_id`),
+    invitations: await lines('select id::text as line from invitations where accepted_at is null and ended_at is null'),
     users: new Map(users.map(({ id, is_disabled }) => [id, { is_disabled }])),
   }
 }
@@ -116,6 +119,21 @@ export const steps: Readonly<Record<string, Step>> = {
     endRoles(state, project_id!, metadata.user_id)
     return true
   },
+  'invitation.create': (state, { resource_id, metadata }) => {
+    if (metadata.expired !== null && !state.invitations.delete(metadata.expired)) return false
+    if (state.invitations.has(resource_id)) return false
+    state.invitations.add(resource_id)
+    return true
+  },
+  'invitation.end': (state, { resource_id }) => state.invitations.delete(resource_id),
+  'invitation.end_with_membership': (state, { metadata }) => metadata.invitation_ids.every((id: string) => state.invitations.delete(id)),
+  'invitation.accept': (state, { resource_id, tenant_id, project_id, metadata: { user_id, role_name, joined } }) => {
+    if (!state.invitations.delete(resource_id)) return false
+    const scopes = { tenant: tenant_id, project: project_id }
+    for (const tier of joined as ('tenant' | 'project')[]) state.members.add(`${scopes[tier]} ${user_id}`)
+    state.roles.add(`${project_id ?? tenant_id} ${user_id} ${role_name}`)
+    return true
+  },
   'user.create': (state, { resource_id }) => {
     if (state.users.has(resource_id)) return false
     state.users.set(resource_id, { is_disabled: false })
@@ -125,8 +143,8 @@ export const steps: Readonly<Record<string, Step>> = {
   'user.enable': turn(false),
 }
 
-const copied = ({ organizations, projects, members, roles, users }: State): State =>
-  structuredClone({ organizations, projects, members, roles, users })
+const copied = ({ organizations, projects, members, roles, invitations, users }: State): State =>
+  structuredClone({ organizations, projects, members, roles, invitations, users })
 
 const linesOf = (state: State): Set<string> =>
   new Set([
@@ -134,6 +152,7 @@ const linesOf = (state: State): Set<string> =>
     ...[...state.projects].map(([id, { state: is }]) => `project ${id} ${is}`),
     ...[...state.members].map((line) => `member ${line}`),
     ...[...state.roles].map((line) => `role ${line}`),
+    ...[...state.invitations].map((id) => `invitation ${id}`),
     ...[...state.users].map(([id, { is_disabled }]) => `user ${id} ${is_disabled ? 'disabled' : 'active'}`),
   ])
 

@@ -28,8 +28,8 @@ const stockPeople = async (sql: Sql, issuer: string, count: number) => {
   const version = async (name: string) =>
     (await sql<{ id: string }>(`select current_version_id as id from role_definitions where name = $1 and is_builtin`, [name]))[0]!.id
   await sql(
-    `insert into users (id, username, oidc_issuer, oidc_subject, created_at)
-     select id, subject, $3, subject, now() from unnest($1::uuid[], $2::text[]) as p (id, subject)`,
+    `insert into users (id, username, email, email_verified, oidc_issuer, oidc_subject, created_at)
+     select id, subject, subject || '@stock.example', true, $3, subject, now() from unnest($1::uuid[], $2::text[]) as p (id, subject)`,
     [ids, people.map(({ subject }) => subject), issuer],
   )
   for (const [tier, scope, role] of [

@@ -30,6 +30,24 @@ export const liveWorld = async (live: LiveServer) => {
     projects.push({ id, owner: 'amara' })
   }
 
+  // Who comes from outside accepts once; what waits can be taken back once.
+  const invitees = ['bella', 'boris', 'bjorn', 'berta', 'basil', 'birgit']
+  const own = await make('alice', pathOf('/api/v1/orgs/:org_id/projects', aurora), { name: 'Own', slug: 'own' })
+  const offered = async (path: string, email: string, role_name: string): Promise<string> => {
+    const { status, text, body } = await live.call('alice', 'POST', path, { body: { email, role_name } })
+    if (status !== 201) throw new Error(`the world of the fuzz cannot be made: ${status} ${text}`)
+    return body.invitation.id
+  }
+  const waiting = { accept: [] as string[], of_organization: [] as string[], of_project: [] as string[] }
+  for (const name of invitees) {
+    const inOrg = `/api/v1/orgs/${org.aurora}/invitations`
+    waiting.accept.push(await offered(inOrg, `${name}@borealis.example`, 'tenant_viewer'))
+    waiting.of_organization.push(await offered(inOrg, `${name}@mail.example`, 'tenant_viewer'))
+    waiting.of_project.push(await offered(`/api/v1/projects/${own}/invitations`, `${name}@mail.example`, 'project_viewer'))
+  }
+  /** The role by its name alone, and in its current version. */
+  const asRole = (role_name: string) => ({ role_name, role_id: undefined, version: undefined })
+
   const at = <T>(list: readonly T[], pick: number): T => list[pick % list.length]!
   const calls: Record<string, (pick: number) => RightfulCall> = {
     'organization.create': (pick) => ({ person: 'ada', params: {}, body: { owner_user_id: at(joiners, pick) } }),
@@ -48,6 +66,21 @@ export const liveWorld = async (live: LiveServer) => {
       const { project, owner, user_id } = at(joined, pick) ?? { project: projects[0]!.id, owner: 'amara', user_id: user('anna') }
       return { person: owner, params: { project_id: project, user_id } }
     },
+    'invitation.create_of_organization': () => ({ person: 'alice', params: aurora, body: asRole('tenant_viewer') }),
+    'invitation.create_of_project': () => ({ person: 'alice', params: { project_id: own }, body: asRole('project_viewer') }),
+    'invitation.end_of_organization': (pick) => ({
+      person: 'alice',
+      params: { ...aurora, invitation_id: at(waiting.of_organization, pick) },
+    }),
+    'invitation.end_of_project': (pick) => ({
+      person: 'alice',
+      params: { project_id: own, invitation_id: at(waiting.of_project, pick) },
+    }),
+    'invitation.accept': (pick) => ({
+      person: at(invitees, pick),
+      params: {},
+      body: { invitation_id: at(waiting.accept, pick) },
+    }),
     'user.disable': (pick) => ({ person: 'ada', params: { user_id: at(parked.users, pick) } }),
     'user.enable': (pick) => ({ person: 'ada', params: { user_id: at(parked.users, pick) } }),
   }

@@ -54,6 +54,33 @@ const onPolicy = Object.entries(policyScopes).flatMap(([scope, { person, params,
   ]
 })
 
+/** Into the scope of that name; `foreign` is another tenant's and `accept` waits for somebody of it. */
+export const invitationOf = (name: string) => fixedId('invitation', `sweep ${name}`)
+
+export const writeInvitations = (sql: (text: string, values: unknown[]) => Promise<unknown>): Promise<unknown> =>
+  sql(
+    `insert into invitations (id, tenant_id, project_id, email, role_version_id, inviter_user_id, created_at, ends_at)
+     select i.id, i.tenant_id, i.project_id, i.email, d.current_version_id, $5, now(), now() + interval '1 day'
+       from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[]) as i (id, tenant_id, project_id, email)
+       join role_definitions d on d.is_builtin and d.name = case when i.project_id is null then 'tenant_viewer' else 'project_viewer' end`,
+    [
+      ['of_organization', 'of_project', 'foreign', 'accept'].map(invitationOf),
+      [org.aurora, org.aurora, org.borealis, org.aurora],
+      [null, project.aurora, null, null],
+      ['sweep@mail.example', 'sweep@mail.example', 'sweep@mail.example', 'bella@borealis.example'],
+      user('alice'),
+    ],
+  )
+
+const onInvitations = [
+  { scope: 'of_organization', person: 'alice', params: ofOrg, offer: { email: 'new@mail.example', role_name: 'tenant_viewer' } },
+  { scope: 'of_project', person: 'amara', params: ofProject, offer: { email: 'agnes@aurora.example', role_name: 'project_viewer' } },
+].flatMap(({ scope, person, params, offer }): [string, RightfulCall][] => [
+  [`invitation.create_${scope}`, { person, params, body: { ...offer, ...because } }],
+  [`invitation.list_${scope}`, { person, params }],
+  [`invitation.end_${scope}`, { person, params: { ...params, invitation_id: invitationOf(scope) }, body: because }],
+])
+
 /** One for each operation, in the seeded world; a new operation gets its line here, and every sweep then includes it. */
 const calls: Readonly<Record<string, RightfulCall>> = {
   'audit_log.list_all': { person: 'otto', params: {} },
@@ -63,6 +90,9 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'authz.decide': { person: 'anna', params: {}, body: { action: 'tenant.read', resource: inOrg } },
   'authz.decide_batch': { person: 'anna', params: {}, body: { questions: [{ action: 'tenant.read', resource: inOrg }] } },
   'authz.explain': { person: 'anna', params: {}, body: { action: 'tenant.read', resource: inOrg } },
+  'invitation.accept': { person: 'bella', params: {}, body: { invitation_id: invitationOf('accept') } },
+  ...Object.fromEntries(onInvitations),
+  'me.invitation.list': { person: 'bella', params: {} },
   'me.permissions': { person: 'anna', params: {} },
   'me.read': { person: 'anna', params: {} },
   'organization.create': { person: 'ada', params: {}, body: { name: 'New', slug: 'new', owner_user_id: user('anna'), ...because } },

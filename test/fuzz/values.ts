@@ -30,6 +30,7 @@ const texts = (schema: Schema): Arbitrary<string> => {
   const instants = fc
     .date({ min: new Date('2000-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
     .map((date) => date.toISOString())
+  if (pattern?.includes('@')) return fc.emailAddress().filter((text) => isValid(text) as boolean)
   if (pattern?.includes('T\\d')) return fc.oneof({ weight: 4, arbitrary: instants }, { weight: 1, arbitrary: matching[0]! })
   const candidates: Arbitrary<string>[] = pattern === undefined || matching.length === 0 ? likely : matching
   return fc.oneof(...candidates).filter((text) => isValid(text) as boolean)

@@ -33,6 +33,7 @@ const names = {
     sa: id('sa'),
     nowhere,
     rule: id('rule'),
+    offer: id('offer'),
   },
   ...{ superadmin: roleIdOf('platform_superadmin'), tenant_owner: roleIdOf('tenant_owner') },
   ...{ v_superadmin: roleVersionIdOf('platform_superadmin'), v_tenant_owner: roleVersionIdOf('tenant_owner') },
@@ -66,6 +67,20 @@ const constraint = (scope: string, tenant: string, of: string, changed: Record<s
     values ('${scope}', ${tenant}, ${of}, ${Object.values(values).join(', ')})`
 }
 
+const invitation = (changed: Record<string, string> = {}) => {
+  const values = {
+    id: ':new',
+    tenant_id: ':aurora',
+    email: `'ann@mail.example'`,
+    role_version_id: ':auditor_1',
+    inviter_user_id: ':ada',
+    created_at: 'now()',
+    ends_at: 'now()',
+    ...changed,
+  }
+  return `insert into invitations (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+
 const world = `
   insert into users (id, username, oidc_issuer, oidc_subject, created_at)
     values (:ada, 'ada', 'https://id.example', 'ada', now()), (:bob, 'bob', 'https://id.example', 'bob', now());
@@ -88,7 +103,8 @@ const world = `
     values (:new, :training, 'user', :ada, :builder_1, now());
   insert into policy_definitions (key, type, purpose, scopes, direction) values ('test.key', 'integer', 'A test.', '{global,tenant,project}', 'most_specific');
   insert into policy_values (id, key, scope_type, value, version, created_at) values (:new, 'test.key', 'global', '1', 1, now());
-  ${constraint('global', 'null', 'null', { constraint_id: ':rule' })};`
+  ${constraint('global', 'null', 'null', { constraint_id: ':rule' })};
+  ${invitation({ id: ':offer' })};`
 
 let clone: ClonedDatabase
 beforeAll(async () => {
@@ -428,6 +444,38 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     'policy_constraints_end_whole',
     `update policy_constraints set delete_reason = 'x' where constraint_id = :rule`,
   ],
+  ['RP-33', 'an address invited twice', 'invitation_already_exists', invitation()],
+  ['RP-33', 'an address with capitals', 'invitations_email_check', invitation({ email: `'Ann@mail.example'` })],
+  ['RP-33', 'an address that is none', 'invitations_email_check', invitation({ email: `'@'` })],
+  ['RP-33', 'an invitation into no organization', 'invitations_tenant_id_fkey', invitation({ tenant_id: ':nowhere' })],
+  ['RP-33', "an invitation into another organization's project", 'invitations_project', invitation({ project_id: ':inference' })],
+  ['RP-33', 'an invitation to no role', 'invitations_role_version_id_fkey', invitation({ email: `'x@y'`, role_version_id: ':nowhere' })],
+  ['RP-33', 'an invitation by nobody', 'invitations_inviter_user_id_fkey', invitation({ email: `'x@y'`, inviter_user_id: ':nowhere' })],
+  [
+    'RP-33',
+    'an invitation accepted by nobody',
+    'invitations_accepted_whole',
+    'update invitations set accepted_at = now() where id = :offer',
+  ],
+  [
+    'RP-33',
+    'an invitation accepted by somebody unknown',
+    'invitations_accepted_by_fkey',
+    'update invitations set accepted_at = now(), accepted_by = :nowhere where id = :offer',
+  ],
+  ['RP-33', 'an invitation ended without a reason', 'invitations_end_whole', 'update invitations set ended_at = now() where id = :offer'],
+  [
+    'RP-33',
+    'an invitation ended by somebody unknown',
+    'invitations_ended_by_fkey',
+    `update invitations set ended_at = now(), ended_by = :nowhere, end_reason = 'x' where id = :offer`,
+  ],
+  [
+    'RP-33',
+    'an invitation both accepted and ended',
+    'invitations_one_end',
+    `update invitations set accepted_at = now(), accepted_by = :ada, ended_at = now(), end_reason = 'x' where id = :offer`,
+  ],
   ['', 'an epoch that counts from nothing', 'epochs_value_check', 'insert into epochs (id, value, stamp) values (:new, 0, :new)'],
 ]
 
@@ -462,6 +510,8 @@ const allowed: [what: string, text: string][] = [
     'a custom name again when its role is deleted',
     `update role_definitions set deleted_at = now(), deleted_by_user_id = :ada, delete_reason = 'x' where id = :auditor; ${role('tenant', ':aurora, null', 'auditor')}`,
   ],
+  ['one address invited into an organization and into its project', invitation({ project_id: ':training' })],
+  ['an address invited again after the first has ended', `update invitations set ended_at = now(), end_reason = 'x'; ${invitation()}`],
   [
     'a constraint of one key at each scope',
     `${constraint('tenant', ':aurora', 'null')}; ${constraint('tenant', ':borealis', 'null')}; ${constraint('project', 'null', ':training')}`,

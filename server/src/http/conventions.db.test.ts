@@ -3,7 +3,7 @@ import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { uuidPattern } from '@gatehouse/contract/shapes'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
-import { constraintOf, pathOf, rightfulCalls, writeConstraints } from '../../../test/fuzz/rightful-calls.ts'
+import { constraintOf, invitationOf, pathOf, rightfulCalls, writeConstraints, writeInvitations } from '../../../test/fuzz/rightful-calls.ts'
 import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { newId } from '../kernel/ids.ts'
 import { Secret } from '../kernel/secret.ts'
@@ -16,6 +16,7 @@ beforeAll(async () => {
   await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
   await live.setPolicy('rate_limit.anonymous_requests_per_minute', 1_000_000)
   await writeConstraints(live.sql)
+  await writeInvitations(live.sql)
 })
 afterAll(() => live.stop())
 
@@ -74,6 +75,14 @@ describe('errors', () => {
     constraint_already_exists: [
       'policy.constraint.create_of_organization',
       () => twice('alice', 'POST', constraints, { body: { key: 'twice', actions: ['allocation.create'], condition: {} } }),
+    ],
+    invitation_not_found: [
+      'invitation.end_of_organization',
+      () => live.call('alice', 'DELETE', `${aurora}/invitations/${nobody}`, { body: {} }),
+    ],
+    invitation_already_exists: [
+      'invitation.create_of_organization',
+      () => twice('alice', 'POST', `${aurora}/invitations`, { body: { email: 'twice@mail.example', role_name: 'tenant_viewer' } }),
     ],
     organization_already_exists: [
       'organization.create',
@@ -539,6 +548,7 @@ describe('what may not be known', () => {
     owner_user_id: user('bella'),
     tenant_id: org.borealis,
     constraint_id: constraintOf('foreign'),
+    invitation_id: invitationOf('foreign'),
   }
   const ids = (schema: { properties?: Record<string, { pattern?: string }> } | undefined) =>
     Object.entries(schema?.properties ?? {}).flatMap(([name, { pattern }]) => (pattern === uuidPattern ? [name] : []))
