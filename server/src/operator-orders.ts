@@ -94,7 +94,11 @@ export const operatorOrders: Readonly<Record<string, Order>> = {
 }
 
 /** Carries an order out as the product itself, in one transaction with its record; a refusal is recorded too. */
-export const carryOut = async ({ database, append }: OpenInstallation, order: Order, words: Words): Promise<string> => {
+export const carryOut = async (
+  { database, append }: Pick<OpenInstallation, 'database' | 'append'>,
+  order: Order,
+  words: Words,
+): Promise<string> => {
   const { cause, action, resource_type, already = {} } = order
   const correlation_id = required(words, 'correlation-id', correlation, '1 to 128 letters, digits and . _ : -')
   const asOrdered = (act: (work: Work) => Promise<string>) =>

@@ -4,7 +4,6 @@ import type { Authorized } from '../authz/authorize.ts'
 import { sql } from '../db/statement.ts'
 
 const Bound = Exactly({ id: Type.String() })
-const Holder = Exactly({ principal_id: Type.String() })
 const OwnerRow = Exactly({ principal_id: Type.String(), is_disabled: Type.Boolean() })
 
 /** A place and the right to bind somebody in it: the proof is the place, so it cannot be used for another. */
@@ -71,8 +70,3 @@ export const tenantHolders = (tenant_id: string, role_version_id: string) => sql
 export const projectHolders = (project_id: string, role_version_id: string) => sql(OwnerRow)`
   select b.principal_id, u.disabled_at is not null as is_disabled from project_role_bindings b join users u on u.id = b.principal_id
    where b.project_id = ${project_id} and b.role_version_id = ${role_version_id} and b.principal_type = 'user' and b.deleted_at is null`
-
-/** Who holds a platform role and is not disabled; whoever asks holds the platform's lock. */
-export const activePlatformHolders = (role_id: string) => sql(Holder)`
-  select b.principal_id from platform_role_bindings b join users u on u.id = b.principal_id
-   where b.role_definition_id = ${role_id} and b.deleted_at is null and u.disabled_at is null`
