@@ -7,7 +7,7 @@ import { bindByOrder, unbindByOrder } from './roles/platform-operator.ts'
 import { systemWork, type Work } from './work/work.ts'
 
 /** An order that lacks something, or cannot be carried out. */
-export class OrderIncomplete extends Error {
+class OrderIncomplete extends Error {
   override readonly name = 'OrderIncomplete'
 }
 

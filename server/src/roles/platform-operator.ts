@@ -10,7 +10,7 @@ import { platformBindingTo } from './role-binding-queries.ts'
 import { sharePlatformRole } from './role-queries.ts'
 
 /** An order that does not say clearly enough who is meant. */
-export class OrderRefused extends Error {
+class OrderRefused extends Error {
   override readonly name = 'OrderRefused'
 }
 
