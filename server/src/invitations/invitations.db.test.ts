@@ -222,31 +222,35 @@ describe('inviting into an organization', () => {
     expect(await rowOf(id)).toMatchObject({ end_reason: 'expired', ended_by: null })
   })
 
-  test.each([
-    ['no at', 'mail.example'],
-    ['two', 'a@b@mail.example'],
-    ['nothing before it', '@mail.example'],
-    ['nothing after it', 'a@'],
-    ['a blank inside', 'a b@mail.example'],
-    ['a line break', 'a@mail.example\nbcc: b@mail.example'],
-    ['NUL', 'a\u0000@mail.example'],
-    ['a list', 'a@mail.example,b@mail.example'],
-    ['a name with it', 'Ann <a@mail.example>'],
-    ['brackets alone', '<a@mail.example>'],
-    ['quotes', '"a@b"@mail.example'],
-    ['what turns the direction', 'a\u202e@mail.example'],
-    ['what has no width', 'a\u200b@mail.example'],
-    ['a capital beyond ASCII', '\u0130da@mail.example'],
-    ['half a character', 'a\ud800@mail.example'],
-    ['too much', `${'a'.repeat(400)}@mail.example`],
-    ['too much for any pattern', `${'a@'.repeat(50_000)}`],
-    ['blanks only', '     '],
-    ['a number', 7],
-    ['a list of texts', ['a@mail.example']],
-    ['an object', { toString: 'a@mail.example' }],
-  ])('RP-33 an address with %s is refused', async (_, email) => {
-    const { status, body } = await invite('alice', `/api/v1/orgs/${seeded.org.aurora}`, email as string, 'tenant_viewer')
-    expect([status, ['validation_error', 'invalid_request'].includes(body.code)]).toEqual([400, true])
+  test('RP-33 what is no bare address is refused', async () => {
+    const hostile: [what: string, email: unknown][] = [
+      ['no at', 'mail.example'],
+      ['two', 'a@b@mail.example'],
+      ['nothing before it', '@mail.example'],
+      ['nothing after it', 'a@'],
+      ['a blank inside', 'a b@mail.example'],
+      ['a line break', 'a@mail.example\nbcc: b@mail.example'],
+      ['NUL', 'a\u0000@mail.example'],
+      ['a list', 'a@mail.example,b@mail.example'],
+      ['a name with it', 'Ann <a@mail.example>'],
+      ['brackets alone', '<a@mail.example>'],
+      ['quotes', '"a@b"@mail.example'],
+      ['what turns the direction', 'a\u202e@mail.example'],
+      ['what has no width', 'a\u200b@mail.example'],
+      ['a capital beyond ASCII', '\u0130da@mail.example'],
+      ['half a character', 'a\ud800@mail.example'],
+      ['too much', `${'a'.repeat(400)}@mail.example`],
+      ['too much for any pattern', `${'a@'.repeat(50_000)}`],
+      ['blanks only', '     '],
+      ['a number', 7],
+      ['a list of texts', ['a@mail.example']],
+      ['an object', { toString: 'a@mail.example' }],
+    ]
+    for (const [what, email] of hostile) {
+      const { status, body } = await invite(here.owner, here.path, email as string, 'tenant_viewer')
+      expect([what, status, ['validation_error', 'invalid_request'].includes(body.code)]).toEqual([what, 400, true])
+    }
+    expect(await live.sql('select email from invitations where tenant_id = $1 and accepted_at is null', [here.org_id])).toEqual([])
   })
 
   test('RP-33 a role is named once, exists here and can be given', async () => {
