@@ -1,3 +1,4 @@
+import { fixedId } from '../../server/src/kernel/ids.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
 import { pathOf, type RightfulCall, rightfulCalls } from './rightful-calls.ts'
 
@@ -48,7 +49,82 @@ export const liveWorld = async (live: LiveServer) => {
   /** The role by its name alone, and in its current version. */
   const asRole = (role_name: string) => ({ role_name, role_id: undefined, version: undefined })
 
+  // Roles: some to be changed, some to be switched, some to be ended, and one that can be moved on as often as one likes.
+  const roleScopes = {
+    of_organization: {
+      person: 'alice',
+      params: aurora,
+      path: pathOf('/api/v1/orgs/:org_id', aurora),
+      keys: ['tenant.read', 'tenant.user.read'],
+    },
+    of_project: { person: 'alice', params: { project_id: own }, path: `/api/v1/projects/${own}`, keys: ['storage.read', 'storage.write'] },
+  } as const
+  type RoleScope = keyof typeof roleScopes
+  const roles = { of_organization: new Map<string, string[]>(), of_project: new Map<string, string[]>() }
+  const versions = new Map<string, number>()
+  const hashes = new Map<string, string>()
+  const bindings: Record<string, string[]> = { of_organization: [], of_project: [], of_platform: [] }
+  for (const [scope, { person, path, keys }] of Object.entries(roleScopes)) {
+    for (const use of ['changed', 'switched', 'ended', 'moved', 'bound'])
+      for (let n = 0; n < 4; n += 1) {
+        const id = await make(person, `${path}/roles`, { name: `${use}-${n}`, permissions: keys })
+        const kept = roles[scope as RoleScope]
+        kept.set(use, [...(kept.get(use) ?? []), id])
+        versions.set(id, 1)
+      }
+    const moved = roles[scope as RoleScope].get('moved')![0]!
+    await live.call(person, 'PATCH', `${path}/roles/${moved}`, { body: { permissions: [keys[0]], expected_version: 1, reason: 'r' } })
+    const preview = { from_version: 1, to_version: 2 }
+    hashes.set(scope, (await live.call(person, 'POST', `${path}/roles/${moved}/bulk-upgrade/preview`, { body: preview })).body.preview_hash)
+  }
+  // Their owners have lost the role by other means than the product's.
+  const ownerless: string[] = []
+  for (let n = 0; n < 3; n += 1)
+    ownerless.push(await make('alice', pathOf('/api/v1/orgs/:org_id/projects', aurora), { name: 'Lost', slug: `lost-${n}` }))
+  await live.sql(`update project_role_bindings set deleted_at = now(), delete_reason = 'lost' where project_id = any($1::uuid[])`, [
+    ownerless,
+  ])
+
   const at = <T>(list: readonly T[], pick: number): T => list[pick % list.length]!
+  const ofRoles = (scope: RoleScope): Record<string, (pick: number) => RightfulCall> => {
+    const { person, params, keys } = roleScopes[scope]
+    const pickRole = (use: string, pick: number) => {
+      const role_id = at(roles[scope].get(use)!, pick)
+      return { person, params: { ...params, role_id }, role_id }
+    }
+    const moving = { from_version: 1, to_version: 2 }
+    const plain = { assignable_to_service_accounts: undefined }
+    return {
+      [`role.create_${scope}`]: () => ({ person, params, body: { permissions: keys, ...plain } }),
+      [`role.read_${scope}`]: (pick) => pickRole('changed', pick),
+      [`role.versions_${scope}`]: (pick) => pickRole('changed', pick),
+      [`role.update_${scope}`]: (pick) => {
+        const { role_id, ...one } = pickRole('changed', pick)
+        return { ...one, body: { permissions: keys.slice(pick % 2), expected_version: versions.get(role_id), ...plain } }
+      },
+      [`role.delete_${scope}`]: (pick) => pickRole('ended', pick),
+      [`role.disable_${scope}`]: (pick) => ({ ...pickRole('switched', pick), body: { mode: 'block_all_now' } }),
+      [`role.enable_${scope}`]: (pick) => pickRole('switched', pick),
+      [`role.preview_upgrade_${scope}`]: () => ({ ...pickRole('moved', 0), body: moving }),
+      [`role.upgrade_${scope}`]: () => ({ ...pickRole('moved', 0), body: { ...moving, preview_hash: hashes.get(scope) } }),
+      [`role_binding.list_${scope}`]: () => ({ person, params }),
+      [`role_binding.create_${scope}`]: (pick) => ({
+        person,
+        params,
+        body: {
+          principal_type: 'user',
+          principal_id: scope === 'of_project' ? user('alice') : at(joiners, pick),
+          role_id: at(roles[scope].get('bound')!, pick >> 3),
+          ...{ role_name: undefined, version: undefined, expires_at: undefined },
+        },
+      }),
+      [`role_binding.end_${scope}`]: (pick) => ({
+        person,
+        params: { ...params, binding_id: at(bindings[scope]!, pick) ?? user('anna') },
+      }),
+    }
+  }
+  const builtin = () => ({ person: 'ada', params: { role_id: fixedId('role', 'tenant_billing_viewer') } })
   const calls: Record<string, (pick: number) => RightfulCall> = {
     'organization.create': (pick) => ({ person: 'ada', params: {}, body: { owner_user_id: at(joiners, pick) } }),
     'organization.suspend': (pick) => ({ person: 'ada', params: { org_id: at(parked.orgs, pick) } }),
@@ -81,6 +157,24 @@ export const liveWorld = async (live: LiveServer) => {
       params: {},
       body: { invitation_id: at(waiting.accept, pick) },
     }),
+    ...ofRoles('of_organization'),
+    ...ofRoles('of_project'),
+    'role.disable_builtin': () => ({ ...builtin(), body: { mode: 'block_all_now' } }),
+    'role.enable_builtin': builtin,
+    'role_binding.create_of_platform': (pick) => ({
+      person: 'ada',
+      params: {},
+      body: { principal_type: 'user', principal_id: at(joiners, pick), role_name: 'platform_ops', role_id: undefined },
+    }),
+    'role_binding.end_of_platform': (pick) => ({
+      person: 'ada',
+      params: { binding_id: at(bindings.of_platform!, pick) ?? user('anna') },
+    }),
+    'project.owner.appoint': (pick) => ({
+      person: 'alice',
+      params: { project_id: at(ownerless, pick) },
+      body: { user_id: at(joiners, pick >> 3) },
+    }),
     'user.disable': (pick) => ({ person: 'ada', params: { user_id: at(parked.users, pick) } }),
     'user.enable': (pick) => ({ person: 'ada', params: { user_id: at(parked.users, pick) } }),
   }
@@ -100,6 +194,10 @@ export const liveWorld = async (live: LiveServer) => {
         if (owner && named.get(body.user_id) !== owner) joined.push({ project: params.project_id!, owner, user_id: body.user_id })
       }
       if (operation === 'project.member.remove') joined.splice(Math.max(0, joined.findIndex(ended)), joined.some(ended) ? 1 : 0)
+      const [noun, scope] = operation.split(/_(?=of_)/)
+      if (noun === 'role.update') versions.set(body.id, body.version)
+      if (noun === 'role_binding.create') bindings[scope!]!.push(body.id)
+      if (noun === 'role_binding.end') bindings[scope!] = bindings[scope!]!.filter((id) => id !== params.binding_id)
       if (operation === 'project.create') {
         // Its owner is whoever was named, or its creator; both are known by name.
         const owner = named.get(body.owner_user_id) ?? 'alice'

@@ -81,6 +81,63 @@ const onInvitations = [
   [`invitation.end_${scope}`, { person, params: { ...params, invitation_id: invitationOf(scope) }, body: because }],
 ])
 
+/** Of each scope a custom role with two versions, and a binding to the first; `foreign` is another tenant's. */
+export const roleOf = (name: string) => fixedId('role', `sweep ${name}`)
+export const bindingOf = (name: string) => fixedId('binding', `sweep ${name}`)
+const roleScopes = {
+  of_organization: { person: 'alice', params: ofOrg, member: 'arne', key: 'tenant.read' },
+  of_project: { person: 'amara', params: ofProject, member: 'axel', key: 'storage.read' },
+}
+
+export const writeRoles = async (sql: (text: string, values: unknown[]) => Promise<unknown>): Promise<void> => {
+  for (const [name, tier, scope, member, key] of [
+    ['of_organization', 'tenant', org.aurora, 'arne', 'tenant.read'],
+    ['of_project', 'project', project.aurora, 'axel', 'storage.read'],
+    ['foreign', 'tenant', org.borealis, 'bryn', 'tenant.read'],
+  ] as const) {
+    const versions = [1, 2].map((version) => fixedId('role_version', `sweep ${name} ${version}`))
+    // One statement: the role and its current version need each other.
+    await sql(
+      `with role as (
+         insert into role_definitions (id, scope_type, ${tier}_id, name, is_builtin, current_version_id, created_at)
+         values ($1, $2, $3, 'sweep', false, $5, now()) returning id
+       ), version as (
+         insert into role_definition_versions (id, role_definition_id, version, created_at)
+         select v.id, role.id, v.version, now() from role, unnest(array[$4, $5]::uuid[], '{1,2}'::int[]) as v (id, version) returning id
+       )
+       insert into role_permissions (role_version_id, permission_key) select id, $6 from version`,
+      [roleOf(name), tier, scope, ...versions, key],
+    )
+    await sql(
+      `insert into ${tier}_role_bindings (id, ${tier}_id, principal_type, principal_id, role_version_id, created_at) values ($1, $2, 'user', $3, $4, now())`,
+      [bindingOf(name), scope, user(member), versions[0]],
+    )
+  }
+}
+
+const onRoles = Object.entries(roleScopes).flatMap(([scope, { person, params, member, key }]): [string, RightfulCall][] => {
+  const one = { person, params: { ...params, role_id: roleOf(scope) } }
+  const between = { from_version: 1, to_version: 2 }
+  const binding = { principal_type: 'user', principal_id: user(member), role_id: roleOf(scope) }
+  return [
+    [`role.list_${scope}`, { person, params }],
+    [`role.create_${scope}`, { person, params, body: { name: 'new-role', permissions: [key], ...because } }],
+    [`role.read_${scope}`, one],
+    [`role.versions_${scope}`, one],
+    [`role.update_${scope}`, { ...one, body: { permissions: [key], expected_version: 2, ...because } }],
+    [`role.delete_${scope}`, { ...one, body: because }],
+    [`role.disable_${scope}`, { ...one, body: { mode: 'block_all_now', ...because } }],
+    [`role.enable_${scope}`, { ...one, body: because }],
+    [`role.preview_upgrade_${scope}`, { ...one, body: between }],
+    [`role.upgrade_${scope}`, { ...one, body: { ...between, preview_hash: '0'.repeat(64), ...because } }],
+    [`role_binding.list_${scope}`, { person, params }],
+    [`role_binding.create_${scope}`, { person, params, body: { ...binding, ...because } }],
+    [`role_binding.end_${scope}`, { person, params: { ...params, binding_id: bindingOf(scope) }, body: because }],
+  ]
+})
+const builtin = { person: 'ada', params: { role_id: fixedId('role', 'tenant_billing_viewer') } }
+const platformBinding = { principal_type: 'user', principal_id: user('bodo'), role_id: fixedId('role', 'platform_ops') }
+
 /** One for each operation, in the seeded world; a new operation gets its line here, and every sweep then includes it. */
 const calls: Readonly<Record<string, RightfulCall>> = {
   'audit_log.list_all': { person: 'otto', params: {} },
@@ -114,6 +171,13 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'project.read': { person: 'amara', params: ofProject },
   'project.restore': { person: 'adam', params: ofProject, body: because },
   'project.update': { person: 'adam', params: ofProject, body: { name: 'Renamed', ...because } },
+  'project.owner.appoint': { person: 'alice', params: ofProject, body: { user_id: user('anna'), ...because } },
+  ...Object.fromEntries(onRoles),
+  'role.disable_builtin': { ...builtin, body: { mode: 'block_all_now', ...because } },
+  'role.enable_builtin': { ...builtin, body: because },
+  'role_binding.list_of_platform': { person: 'ada', params: {} },
+  'role_binding.create_of_platform': { person: 'ada', params: {}, body: { ...platformBinding, ...because } },
+  'role_binding.end_of_platform': { person: 'ada', params: { binding_id: fixedId('binding', 'otto') }, body: because },
   'user.disable': { person: 'ada', params: { user_id: user('bodo') }, body: because },
   'user.enable': { person: 'ada', params: { user_id: user('bodo') }, body: because },
   'user.list': { person: 'ada', params: {} },

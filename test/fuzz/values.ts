@@ -22,7 +22,7 @@ const texts = (schema: Schema): Arbitrary<string> => {
   const { pattern, minLength = 0, maxLength = 200 } = schema
   const isValid = ajv.compile(schema)
   const likely = [
-    fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, 40) }),
+    fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, Math.max(minLength, 40)) }),
     fc.string({ unit: 'binary', minLength, maxLength }),
   ]
   // What a pattern allows, sense or not: a date of the 99th day is a text that fits.

@@ -232,7 +232,69 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     `update role_definitions set deleted_at = now(), deleted_by_user_id = :ada, delete_reason = 'x' where id = :tenant_owner`,
   ],
   ['RP-27', 'a role half deleted', 'role_definitions_end_whole', 'update role_definitions set deleted_at = now() where id = :auditor'],
-  ['RP-27', 'a custom name twice in one scope', 'role_definitions_one_custom', role('tenant', ':aurora, null', 'auditor')],
+  ['RP-27', 'a custom name twice in one scope', 'role_already_exists', role('tenant', ':aurora, null', 'auditor')],
+  [
+    'RP-27',
+    'a description of nothing',
+    'role_definitions_description_check',
+    `update role_definitions set description = '' where id = :auditor`,
+  ],
+  [
+    'RP-13',
+    'an unknown way to disable a role',
+    'role_definitions_disable_mode_check',
+    `update role_definitions set state = 'disabled', disable_mode = 'slowly' where id = :auditor`,
+  ],
+  [
+    'RP-13',
+    'an active role with a way in which it is disabled',
+    'role_definitions_disabled_whole',
+    `update role_definitions set disable_mode = 'block_all_now' where id = :auditor`,
+  ],
+  [
+    'RP-14',
+    'a grace without an end',
+    'role_definitions_disabled_whole',
+    `update role_definitions set state = 'disabled', disable_mode = 'block_new_only' where id = :auditor`,
+  ],
+  [
+    'RP-13',
+    'a grace for what is blocked at once',
+    'role_definitions_disabled_whole',
+    `update role_definitions set state = 'disabled', disable_mode = 'block_all_now', grace_until = now() where id = :auditor`,
+  ],
+  [
+    'RP-16',
+    'an active role that the platform has disabled',
+    'role_definitions_disabled_whole',
+    'update role_definitions set is_disabled_by_platform = true where id = :auditor',
+  ],
+  [
+    'RP-22',
+    'two versions of one role for one person in a tenant',
+    'tenant_role_bindings_one_per_role',
+    `insert into role_definition_versions (id, role_definition_id, version, created_at) values (:auditor_2, :auditor, 2, now()); ${tenantBinding('aurora', 'ada', 'auditor_2')}`,
+  ],
+  [
+    'RP-22',
+    'two versions of one role for one person in a project',
+    'project_role_bindings_one_per_role',
+    `insert into role_definition_versions (id, role_definition_id, version, created_at) values (:auditor_2, :builder, 2, now()); ${projectBinding('training', 'ada', 'auditor_2')}`,
+  ],
+  [
+    'RP-20',
+    'an owner of a tenant until some day',
+    'role_not_assignable',
+    tenantBinding('aurora', 'bob', 'v_tenant_owner').replace('created_at)', 'created_at, expires_at)').replace('now())', 'now(), now())'),
+  ],
+  [
+    'RP-20',
+    'an owner of a project until some day',
+    'role_not_assignable',
+    projectBinding('training', 'bob', 'v_project_owner')
+      .replace('created_at)', 'created_at, expires_at)')
+      .replace('now())', 'now(), now())'),
+  ],
   [
     'RP-27',
     'a built-in name twice',
@@ -313,7 +375,7 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     'platform_role_bindings_end_whole',
     'update platform_role_bindings set deleted_at = now()',
   ],
-  ['RP-27', 'an active tenant binding twice', 'tenant_role_bindings_one_active', tenantBinding('aurora', 'ada', 'auditor_1')],
+  ['RP-27', 'an active tenant binding twice', 'tenant_role_bindings_one_per_role', tenantBinding('aurora', 'ada', 'auditor_1')],
   ['RP-27', 'a tenant binding of nobody', 'tenant_role_bindings_principal_id_fkey', tenantBinding('aurora', 'nowhere', 'auditor_1')],
   ['RP-27', 'a tenant binding in no tenant', 'tenant_role_bindings_tenant_id_fkey', tenantBinding('nowhere', 'bob', 'v_tenant_owner')],
   ['RP-27', 'a tenant binding to no version', 'role_not_assignable', tenantBinding('aurora', 'bob', 'nowhere')],
@@ -350,7 +412,7 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     'role_not_assignable',
     'update tenant_role_bindings set tenant_id = :borealis',
   ],
-  ['RP-27', 'an active project binding twice', 'project_role_bindings_one_active', projectBinding('training', 'ada', 'builder_1')],
+  ['RP-27', 'an active project binding twice', 'project_role_bindings_one_per_role', projectBinding('training', 'ada', 'builder_1')],
   [
     'RP-27',
     'a project binding in no project',
@@ -564,6 +626,7 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     deleted_by: `, deleted_at = now(), delete_reason = 'x'`,
     deleted_by_user_id: `, deleted_at = now(), delete_reason = 'x'`,
     disabled_by: `, disabled_at = now(), disable_reason = 'x'`,
+    'role_definitions disabled_by': `, state = 'disabled', disabled_at = now(), disable_reason = 'x'`,
   }
   // What else the row must be so that nothing but the foreign key is in the way.
   const where: Record<string, string> = {
@@ -589,7 +652,9 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
   for (const { relation, name, column } of rows) {
     const which = where[`${relation} ${column}`] ?? where[relation] ?? 'true'
     const value = column === 'key' ? `'no.such'` : ':nowhere'
-    const got = await violatedBy(`${before} update ${relation} set ${column} = ${value}${companions[column] ?? ''} where ${which}`)
+    const got = await violatedBy(
+      `${before} update ${relation} set ${column} = ${value}${companions[`${relation} ${column}`] ?? companions[column] ?? ''} where ${which}`,
+    )
     // The rule that a role must fit looks first, and finds no role.
     const expected = /_role_bindings$/.test(relation) && column.startsWith('role_') ? 'role_not_assignable' : name
     if (got !== expected) wrong.push(`${relation}.${column}: ${got} instead of ${expected}`)

@@ -24,6 +24,13 @@ const named: Record<string, unknown[]> = {
   replaceEnvelope: ['installation_secrets', 'name', 'envelope'],
 }
 
+/** Statements of a tenant's or a project's table, by the scope that they are given first: each is tried for both. */
+const scoped = new Set([
+  ...['bindingsIn', 'findBinding', 'bindingToRole', 'insertBinding', 'endBinding', 'membershipIn'],
+  ...['countOnVersion', 'heldBesideVersion', 'endBindingsForUpgrade', 'insertUpgradedBindings'],
+])
+const scopes = ['tenant', 'project'].map((tier) => ({ tier, id: anything }))
+
 const isStatement = (value: unknown): value is Statement<unknown> =>
   typeof value === 'object' && value !== null && ['name', 'text', 'values', 'parse'].every((member) => member in value)
 
@@ -31,10 +38,12 @@ const statementsOf = async (file: string): Promise<[string, Statement<unknown>][
   const exported: Record<string, unknown> = await import(join(source, file))
   return Object.entries(exported).flatMap(([name, make]) => {
     if (typeof make !== 'function') return []
-    const given = [...(named[name] ?? []), ...Array.from({ length: 12 }, () => anything)]
-    const made: unknown = make(...given)
-    if (!isStatement(made)) throw new Error(`${file} exports ${name}, which makes no statement`)
-    return [[name, made] as [string, Statement<unknown>]]
+    const begins = scoped.has(name) ? scopes.map((scope) => [scope]) : [named[name] ?? []]
+    return begins.map((begin): [string, Statement<unknown>] => {
+      const made: unknown = make(...begin, ...Array.from({ length: 12 }, () => anything))
+      if (!isStatement(made)) throw new Error(`${file} exports ${name}, which makes no statement`)
+      return [name, made]
+    })
   })
 }
 

@@ -3,9 +3,19 @@ import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { uuidPattern } from '@gatehouse/contract/shapes'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
-import { constraintOf, invitationOf, pathOf, rightfulCalls, writeConstraints, writeInvitations } from '../../../test/fuzz/rightful-calls.ts'
+import {
+  bindingOf,
+  constraintOf,
+  invitationOf,
+  pathOf,
+  rightfulCalls,
+  roleOf,
+  writeConstraints,
+  writeInvitations,
+  writeRoles,
+} from '../../../test/fuzz/rightful-calls.ts'
 import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
-import { newId } from '../kernel/ids.ts'
+import { fixedId, newId } from '../kernel/ids.ts'
 import { Secret } from '../kernel/secret.ts'
 import { signText } from '../principals/oidc/testing/local-issuer.ts'
 import { sealedCursors } from './cursor.ts'
@@ -17,6 +27,7 @@ beforeAll(async () => {
   await live.setPolicy('rate_limit.anonymous_requests_per_minute', 1_000_000)
   await writeConstraints(live.sql)
   await writeInvitations(live.sql)
+  await writeRoles(live.sql)
 })
 afterAll(() => live.stop())
 
@@ -39,6 +50,7 @@ describe('errors', () => {
   const values = `${aurora}/policies/values`
   const invitations = `${values}/tenancy.invitation_ttl_seconds`
   const constraints = `${aurora}/policies/constraints`
+  const binding = { principal_type: 'user', principal_id: user('axel'), role_name: 'project_viewer' }
   const twice = async (...call: Parameters<LiveServer['call']>) => {
     await live.call(...call)
     return live.call(...call)
@@ -64,6 +76,30 @@ describe('errors', () => {
     role_not_found: [
       'project.member.add',
       () => live.call('amara', 'POST', `${training}/members`, { body: { user_id: user('anna'), role_name: 'no_such_role' } }),
+    ],
+    role_already_exists: [
+      'role.create_of_organization',
+      () => twice('alice', 'POST', `${aurora}/roles`, { body: { name: 'twice', permissions: ['tenant.read'] } }),
+    ],
+    role_immutable: [
+      'role.delete_of_organization',
+      () => live.call('alice', 'DELETE', `${aurora}/roles/${fixedId('role', 'tenant_owner')}`, { body: { reason: 'r' } }),
+    ],
+    role_not_assignable: [
+      'role_binding.create_of_project',
+      () => live.call('amara', 'POST', `${training}/role-bindings`, { body: { ...binding, principal_type: 'service_account' } }),
+    ],
+    binding_already_exists: [
+      'role_binding.create_of_project',
+      () => live.call('amara', 'POST', `${training}/role-bindings`, { body: binding }),
+    ],
+    binding_not_found: [
+      'role_binding.end_of_project',
+      () => live.call('amara', 'DELETE', `${training}/role-bindings/${nobody}`, { body: {} }),
+    ],
+    not_project_member: [
+      'role_binding.create_of_project',
+      () => live.call('amara', 'POST', `${training}/role-bindings`, { body: { ...binding, principal_id: user('anna') } }),
     ],
     policy_not_found: ['policy.value.set_of_organization', () => live.call('alice', 'PUT', `${values}/no.such`, { body: { value: 1 } })],
     policy_out_of_bounds: ['policy.value.set_of_organization', () => live.call('alice', 'PUT', invitations, { body: { value: 1 } })],
@@ -122,7 +158,6 @@ describe('errors', () => {
     dependency_unavailable: 'invariants.db.test.ts',
     idempotency_in_progress: 'idempotency.db.test.ts',
     credential_already_issued: 'idempotency.db.test.ts',
-    role_not_assignable: 'no operation assigns a role that can be disabled yet',
   }
 
   test('HO-04 every code of the catalogue is provoked somewhere', () => {
@@ -548,6 +583,9 @@ describe('what may not be known', () => {
     owner_user_id: user('bella'),
     tenant_id: org.borealis,
     constraint_id: constraintOf('foreign'),
+    role_id: roleOf('foreign'),
+    binding_id: bindingOf('foreign'),
+    principal_id: user('bella'),
     invitation_id: invitationOf('foreign'),
   }
   const ids = (schema: { properties?: Record<string, { pattern?: string }> } | undefined) =>
