@@ -5,7 +5,9 @@ export interface State {
   readonly organizations: Map<string, { state: string; name: string | null }>
   readonly projects: Map<string, { state: string; name: string | null }>
   readonly members: Set<string>
+  /** Who is bound to what; of a custom role also to which version. */
   readonly roles: Set<string>
+  readonly definitions: Map<string, { name: string; is_builtin: boolean; version: number; permissions: string; state: string }>
   /** Those that nobody has accepted or ended. */
   readonly invitations: Set<string>
   readonly users: Map<string, { is_disabled: boolean }>
@@ -28,6 +30,11 @@ export const readState = async (sql: Sql): Promise<State> => {
   type Named = { id: string; state: string; name: string }
   const named = (rows: Named[]) => new Map(rows.map(({ id, state, name }) => [id, { state, name }]))
   const lines = async (text: string) => new Set((await sql<{ line: string }>(text)).map(({ line }) => line))
+  const definitions = await sql<{ id: string; name: string; is_builtin: boolean; version: number; permissions: string; state: string }>(
+    `select d.id, d.name, d.is_builtin, v.version, coalesce(d.disable_mode, d.state) as state,
+            array_to_string(array(select p.permission_key from role_permissions p where p.role_version_id = v.id order by 1), ' ') as permissions
+       from role_definitions d join role_definition_versions v on v.id = d.current_version_id where d.deleted_at is null`,
+  )
   const users = await sql<{ id: string; is_disabled: boolean }>('select id, disabled_at is not null as is_disabled from users')
   return {
     organizations: named(await sql<Named>('select id, state, name from organizations where deleted_at is null')),
@@ -36,10 +43,13 @@ export const readState = async (sql: Sql): Promise<State> => {
       select tenant_id || ' ' || user_id as line from tenant_memberships where deleted_at is null
       union all select project_id || ' ' || user_id from project_memberships where deleted_at is null`),
     roles: await lines(`
-      select b.scope || ' ' || b.principal_id || ' ' || d.name as line
-        from (select tenant_id as scope, principal_id, role_version_id from tenant_role_bindings where deleted_at is null
-              union all select project_id, principal_id, role_version_id from project_role_bindings where deleted_at is null) b
+      select b.scope || ' ' || b.principal_id || ' ' || d.name || case when d.is_builtin then '' else '@' || v.version end as line
+        from (select tenant_id::text as scope, principal_id, role_version_id from tenant_role_bindings where deleted_at is null
+              union all select project_id::text, principal_id, role_version_id from project_role_bindings where deleted_at is null
+              union all select 'platform', p.principal_id, r.current_version_id
+                from platform_role_bindings p join role_definitions r on r.id = p.role_definition_id where p.deleted_at is null) b
         join role_definition_versions v on v.id = b.role_version_id join role_definitions d on d.id = v.role_definition_id`),
+    definitions: new Map(definitions.map(({ id, ...definition }) => [id, definition])),
     invitations: await lines('select id::text as line from invitations where accepted_at is null and ended_at is null'),
     users: new Map(users.map(({ id, is_disabled }) => [id, { is_disabled }])),
   }
@@ -93,6 +103,28 @@ const turn =
     return true
   }
 
+const scopeOf = ({ tenant_id, project_id }: Recorded) => project_id ?? tenant_id ?? 'platform'
+/** Takes the binding to this role away, whichever version it is of. */
+const unbind = (state: State, scope: string, principal_id: string, name: string): boolean => {
+  const bound = `${scope} ${principal_id} ${name}`
+  for (const line of state.roles) if (line === bound || line.startsWith(`${bound}@`)) return state.roles.delete(line)
+  return false
+}
+const define = (state: State, { resource_id, metadata }: Recorded): boolean => {
+  const known = state.definitions.get(resource_id)
+  if ((known?.version ?? 0) !== metadata.version - 1) return false
+  const permissions = [...metadata.permissions].sort().join(' ')
+  const { name, version } = metadata
+  state.definitions.set(resource_id, { name, is_builtin: false, version, permissions, state: known?.state ?? 'active' })
+  return true
+}
+const switchRole = (state: State, { resource_id }: Recorded, to: string): boolean => {
+  const role = state.definitions.get(resource_id)
+  if (!role || role.state === to) return false
+  role.state = to
+  return true
+}
+
 /** What each recorded action does to the world; false if it could not have happened there. */
 export const steps: Readonly<Record<string, Step>> = {
   'organization.create': found('organizations', 'tenant_owner'),
@@ -134,6 +166,33 @@ export const steps: Readonly<Record<string, Step>> = {
     state.roles.add(`${project_id ?? tenant_id} ${user_id} ${role_name}`)
     return true
   },
+  'project.owner.appoint': (state, { project_id, metadata: { user_id } }) => {
+    if ([...state.roles].some((line) => line.startsWith(`${project_id} `) && line.endsWith(' project_owner'))) return false
+    state.members.add(`${project_id} ${user_id}`)
+    state.roles.add(`${project_id} ${user_id} project_owner`)
+    return true
+  },
+  'role.create': define,
+  'role.update': define,
+  'role.delete': (state, { resource_id }) => state.definitions.delete(resource_id),
+  'role.disable': (state, row) => switchRole(state, row, row.metadata.mode),
+  'role.enable': (state, row) => switchRole(state, row, 'active'),
+  'role.upgrade': (state, row) => {
+    const { name, from_version, to_version, moved, bindings } = row.metadata
+    const on = [...state.roles].filter((line) => line.startsWith(`${scopeOf(row)} `) && line.endsWith(` ${name}@${from_version}`))
+    for (const line of on) {
+      state.roles.delete(line)
+      state.roles.add(line.replace(/@\d+$/, `@${to_version}`))
+    }
+    return on.length === moved && bindings.length === moved
+  },
+  'role_binding.create': (state, row) => {
+    const { principal_id, role_id, role_name, version, retired } = row.metadata
+    if (unbind(state, scopeOf(row), principal_id, role_name) !== Boolean(retired)) return false
+    state.roles.add(`${scopeOf(row)} ${principal_id} ${role_name}${state.definitions.get(role_id)?.is_builtin ? '' : `@${version}`}`)
+    return true
+  },
+  'role_binding.end': (state, row) => unbind(state, scopeOf(row), row.metadata.principal_id, row.metadata.role_name),
   'user.create': (state, { resource_id }) => {
     if (state.users.has(resource_id)) return false
     state.users.set(resource_id, { is_disabled: false })
@@ -143,8 +202,8 @@ export const steps: Readonly<Record<string, Step>> = {
   'user.enable': turn(false),
 }
 
-const copied = ({ organizations, projects, members, roles, invitations, users }: State): State =>
-  structuredClone({ organizations, projects, members, roles, invitations, users })
+const copied = ({ organizations, projects, members, roles, definitions, invitations, users }: State): State =>
+  structuredClone({ organizations, projects, members, roles, definitions, invitations, users })
 
 const linesOf = (state: State): Set<string> =>
   new Set([
@@ -152,6 +211,9 @@ const linesOf = (state: State): Set<string> =>
     ...[...state.projects].map(([id, { state: is }]) => `project ${id} ${is}`),
     ...[...state.members].map((line) => `member ${line}`),
     ...[...state.roles].map((line) => `role ${line}`),
+    ...[...state.definitions].map(
+      ([id, { name, version, permissions, state: is }]) => `definition ${id} ${name} ${version} ${is}: ${permissions}`,
+    ),
     ...[...state.invitations].map((id) => `invitation ${id}`),
     ...[...state.users].map(([id, { is_disabled }]) => `user ${id} ${is_disabled ? 'disabled' : 'active'}`),
   ])

@@ -17,12 +17,8 @@ export const withoutStep = (): string[] => {
 const apart: Readonly<Record<string, string>> = {
   installation: 'written when it is set up, and by checkpoints and restores, which these servers do not make',
   installation_secrets: 'each is made once, when a server first needs it',
-  platform_role_bindings: 'seeded; no operation binds on the platform',
   policy_definitions: 'written by migrations',
   policy_values: 'seeded; no operation sets one',
-  role_definitions: 'the built-in ones, written by migrations; read only for their names',
-  role_definition_versions: 'as their definitions',
-  role_permissions: 'as their definitions',
   schema_migrations: 'written by migrations',
 }
 

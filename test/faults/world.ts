@@ -108,6 +108,7 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
   /** Asks once and writes down what came of it. No whole answer is an answer of its own: unknown. */
   const ask = async (url: string, intent: Intent, correlation_id = newCorrelation()): Promise<Attempt['answer']> => {
     const { method, path, person, body, key: idempotencyKey, operation } = intent
+    const hasBody = operationOf(operation).body !== undefined
     const token = await tokenOf(person)
     journal.sent(intent, correlation_id)
     try {
@@ -118,9 +119,10 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
           authorization: `Bearer ${token}`,
           'x-request-id': correlation_id,
           connection: 'close',
-          ...(isKeyed(operation) ? { 'idempotency-key': idempotencyKey, 'content-type': 'application/json' } : {}),
+          ...(isKeyed(operation) ? { 'idempotency-key': idempotencyKey } : {}),
+          ...(hasBody ? { 'content-type': 'application/json' } : {}),
         },
-        ...(isKeyed(operation) ? { body: JSON.stringify(body) } : {}),
+        ...(hasBody ? { body: JSON.stringify(body) } : {}),
       })
       const text = await response.text()
       const answer = { status: response.status, body: text === '' ? null : JSON.parse(text) }
