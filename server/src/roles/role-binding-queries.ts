@@ -74,17 +74,22 @@ export const countOnVersion = (scope: RoleScope, role_version_id: string) => sql
   select count(*)::int as count from ${tableOf(scope)} b
    where b.${columnOf(scope)} = ${scope.id} and b.role_version_id = ${role_version_id} and ${isLive}`
 
-/** All live roles of everybody who has a live binding on this version: what each of them comes to is the union. */
+/**
+ * All live roles of everybody who has a live binding on this version: what each of them comes to is the union. One pass over the
+ * scope's bindings, whatever the planner thinks of their number.
+ */
 export const heldBesideVersion = (scope: RoleScope, role_version_id: string) => sql(HeldRole)`
-  select b.id as binding_id, b.principal_type, b.principal_id, d.id as role_id, b.role_version_id, d.name, v.version, d.is_builtin, d.state,
-         d.grace_until, b.expires_at,
-         array(select p.permission_key from role_permissions p where p.role_version_id = v.id and not d.is_builtin) as permissions
-    from ${tableOf(scope)} ${ofRole}
-   where b.${columnOf(scope)} = ${scope.id} and ${isLive} and d.deleted_at is null
-     and (b.principal_type, b.principal_id) in (
-       select b.principal_type, b.principal_id from ${tableOf(scope)} b
-        where b.${columnOf(scope)} = ${scope.id} and b.role_version_id = ${role_version_id} and ${isLive})
-   order by b.id`
+  select h.binding_id, h.principal_type, h.principal_id, h.role_id, h.role_version_id, h.name, h.version, h.is_builtin, h.state, h.grace_until,
+         h.expires_at,
+         array(select p.permission_key from role_permissions p where p.role_version_id = h.role_version_id and not h.is_builtin) as permissions
+    from (
+      select b.id as binding_id, b.principal_type, b.principal_id, d.id as role_id, b.role_version_id, d.name, v.version, d.is_builtin, d.state,
+             d.grace_until, b.expires_at,
+             bool_or(b.role_version_id = ${role_version_id}) over (partition by b.principal_type, b.principal_id) as is_concerned
+        from ${tableOf(scope)} ${ofRole}
+       where b.${columnOf(scope)} = ${scope.id} and ${isLive} and d.deleted_at is null) h
+   where h.is_concerned
+   order by h.binding_id`
 
 /** Ends the bindings and makes one on another version in the place of each: whatever end it had, it keeps. */
 export const endBindingsForUpgrade = (scope: ScopeFor<'define'>, ids: readonly string[], by: string, now: string) => sql(Made)`
