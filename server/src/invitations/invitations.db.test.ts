@@ -662,7 +662,6 @@ describe('at the same time', () => {
   })
 
   test('E12 an inviter who is removed while somebody accepts: either came first, and nothing is in between', async () => {
-    const outcomes = new Set<string>()
     for (let round = 0; round < 12; round += 1) {
       const [inviter, who] = [await newcomer(), await newcomer()]
       await joinAs(here.owner, here.path, inviter, 'tenant_admin')
@@ -683,9 +682,7 @@ describe('at the same time', () => {
         expect(row).toMatchObject({ accepted_at: null, end_reason: 'gone' })
         expect(await membershipsOf(who, here.org_id)).toEqual([])
       }
-      outcomes.add(String(accepted.status))
     }
-    expect(outcomes.size).toBeGreaterThan(0)
   })
 
   test('E12 taken back and accepted at once: one of the two', async () => {
