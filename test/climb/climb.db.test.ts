@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { LiveServer } from '../live-server.ts'
+import { type Finding, runSequence, type Tally } from './run.ts'
+import { openForTrial } from './world.ts'
+
+const sequences = Number(process.env.GATEHOUSE_CLIMB_SEQUENCES ?? 40)
+const moves = Number(process.env.GATEHOUSE_CLIMB_MOVES ?? 60)
+const firstSeed = Number(process.env.GATEHOUSE_CLIMB_SEED ?? 1)
+
+let live: LiveServer
+beforeAll(async () => {
+  live = await openForTrial()
+})
+afterAll(() => live.stop())
+
+test('RP-19 RP-29 no sequence of calls gives anybody more than the rules allow', { timeout: 1_200_000 + sequences * 10_000 }, async () => {
+  const tally: Tally = new Map()
+  const findings: Finding[] = []
+  for (let seed = firstSeed; seed < firstSeed + sequences; seed += 1) {
+    const found = await runSequence({ live, url: live.url }, seed, moves, tally)
+    if (found) findings.push(found)
+  }
+  console.log(tally)
+  expect(findings).toEqual([])
+})

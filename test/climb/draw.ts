@@ -1,0 +1,186 @@
+import type { Chance } from './chance.ts'
+import { forbidden, grantable, type Tier } from './law.ts'
+import { judge } from './model.ts'
+import type { Move } from './moves.ts'
+import { ownersIn, projectsOf, type Role, type State } from './state.ts'
+
+/** Keys with which somebody gets further than with others. */
+const levers: Readonly<Record<Tier, readonly string[]>> = {
+  tenant: [
+    'tenant.role.assign',
+    'tenant.user.invite',
+    'tenant.user.remove',
+    'tenant.project.create',
+    'tenant.billing.write',
+    'tenant.read',
+  ],
+  project: ['project.role.assign', 'project.member.invite', 'project.member.remove', 'terminal.connect', 'storage.read'],
+}
+
+const drawKeys = (draw: Chance, tier: Tier): string[] => {
+  const keys = draw.is(0.7) ? draw.some(levers[tier], 4) : draw.some(grantable(tier), 6)
+  return draw.is(0.12) ? [...keys, draw.among(forbidden(tier))] : keys
+}
+
+/** How often each kind is drawn. */
+const shares: readonly (readonly [Move['kind'], number])[] = [
+  ['define', 2],
+  ['update', 4],
+  ['delete', 1],
+  ['disable', 2],
+  ['enable', 5],
+  ['disable_builtin', 1],
+  ['enable_builtin', 2],
+  ['bind', 16],
+  ['end_binding', 5],
+  ['add_member', 5],
+  ['remove_member', 3],
+  ['invite', 8],
+  ['withdraw', 2],
+  ['accept', 8],
+  ['upgrade', 6],
+  ['appoint', 6],
+  ['found_project', 2],
+  ['bind_platform', 1],
+]
+const kinds = shares.flatMap(([kind, share]) => Array.from({ length: share }, () => kind))
+
+/** A few who work together: they move most often, and mostly for each other. */
+export interface Sides {
+  readonly gang: readonly string[]
+  readonly everybody: readonly string[]
+}
+
+const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: number): Move | undefined => {
+  const kind = draw.among(kinds)
+  const anybody = () => (draw.is(0.5) ? draw.among(gang) : draw.among(everybody))
+  const by = anybody()
+  const scopes = [...state.scopes.values()]
+  const scope = draw.is(0.85) ? draw.among(scopes.filter(({ org }) => org === scopes[0]!.org)) : draw.among(scopes)
+  const inScope = [...state.roles.values()].filter((role) => role.scope === scope.id)
+  const builtin = [...state.roles.values()].filter((role) => role.scope === null && role.tier === scope.tier)
+  const anyRole = (): Role => {
+    if (draw.is(0.06)) return draw.among([...state.roles.values()])
+    return inScope.length > 0 && draw.is(0.5) ? draw.among(inScope) : draw.among(builtin)
+  }
+  const custom = (): Role | undefined => (draw.is(0.95) && inScope.length > 0 ? draw.among(inScope) : draw.among(builtin))
+  const members = [...(state.members.get(scope.id) ?? [])]
+  const member = () => (members.length > 0 && draw.is(0.8) ? draw.among(members) : anybody())
+  const whom = () => (draw.is(0.25) ? by : anybody())
+  const stranger = () => draw.among(everybody.filter((person) => !state.members.get(scope.org)!.has(person)))
+  const versionOf = (role: Role) => (draw.is(0.5) ? null : 1 + draw.upTo(role.versions.length))
+  const mode = draw.is(0.5) ? ('block_new_only' as const) : ('block_all_now' as const)
+  const at = { by, scope: scope.id }
+
+  switch (kind) {
+    case 'define':
+      return { kind, ...at, name: `role-${count}`, keys: drawKeys(draw, scope.tier) }
+    case 'update': {
+      const role = custom()
+      const expected = role ? role.versions.length + (draw.is(0.1) ? 1 : 0) : 1
+      return role && { kind, ...at, role: role.id, keys: drawKeys(draw, scope.tier), expected }
+    }
+    case 'delete': {
+      const role = custom()
+      return role && { kind, ...at, role: role.id }
+    }
+    case 'enable': {
+      const role = draw.is(0.9) ? inScope.find(({ state: now, is_deleted }) => now !== 'active' && !is_deleted) : custom()
+      return role && { kind, ...at, role: role.id }
+    }
+    case 'disable': {
+      const role = custom()
+      return role && { kind, ...at, role: role.id, mode }
+    }
+    case 'disable_builtin': {
+      // Whether a role of owners that is disabled may be founded and appointed with is not this test’s question.
+      const role = draw.among([...state.roles.values()].filter((each) => each.scope === null && !each.name.endsWith('_owner')))
+      return { kind, by, role: role.id, mode }
+    }
+    case 'enable_builtin': {
+      const role = [...state.roles.values()].find((each) => each.scope === null && each.state !== 'active')
+      return role && { kind, by, role: role.id }
+    }
+    case 'bind': {
+      const role = anyRole()
+      const end = draw.is(0.8) ? 'never' : draw.is(0.7) ? 'later' : 'past'
+      return { kind, ...at, role: role.id, version: versionOf(role), to: draw.is(0.6) ? member() : whom(), end }
+    }
+    case 'end_binding': {
+      const here = state.bindings.filter((each) => each.scope === scope.id)
+      if (here.length === 0) return undefined
+      const { person, role } = draw.among(here)
+      return { kind, ...at, role, of: person }
+    }
+    case 'add_member': {
+      const role = draw.is(0.9) ? draw.among(builtin) : anyRole()
+      // Adding a member does not look yet whether a built-in role is disabled (RP-13).
+      if (scope.tier !== 'project' || (role.scope === null && role.state !== 'active')) return undefined
+      return { kind, ...at, role: role.id, to: whom() }
+    }
+    case 'remove_member':
+      return { kind, ...at, of: draw.is(0.6) ? member() : whom() }
+    case 'invite': {
+      const role = anyRole()
+      return { kind, ...at, role: role.id, version: versionOf(role), to: draw.is(0.5) ? stranger() : whom() }
+    }
+    case 'withdraw': {
+      const all = [...state.invitations.values()]
+      return all.length > 0
+        ? { kind, by, scope: draw.is(0.9) ? draw.among(all).scope : scope.id, invitation: draw.among(all).id }
+        : undefined
+    }
+    case 'accept': {
+      const all = [...state.invitations.values()].filter(({ state: now }) => now === 'pending' || draw.is(0.1))
+      if (all.length === 0) return undefined
+      const invitation = draw.among(all)
+      return { kind, by: draw.is(0.85) ? invitation.to : by, invitation: invitation.id }
+    }
+    case 'upgrade': {
+      const role = custom()
+      if (!role) return undefined
+      const from = state.bindings.find((each) => each.role === role.id)?.version ?? 1
+      const newest = role.versions.length + (draw.is(0.1) ? 1 : 0)
+      const others = Array.from({ length: newest }, (_, at) => at + 1).filter((version) => version !== from)
+      return others.length > 0 ? { kind, ...at, role: role.id, from, to: draw.among(others) } : undefined
+    }
+    case 'appoint': {
+      if (scope.tier !== 'project') return undefined
+      const ownerless = projectsOf(state, scope.org).find(({ id }) => ownersIn(state, id).length === 0)
+      // A project loses its last owner only with his membership of the organization.
+      if (!ownerless && draw.is(0.5)) return { kind: 'remove_member', by, scope: scope.org, of: draw.among(ownersIn(state, scope.id)) }
+      return { kind, by, scope: (ownerless ?? scope).id, to: draw.is(0.5) ? by : member() }
+    }
+    case 'found_project': {
+      const slug = `project-${count}`
+      return scope.tier === 'tenant' && scopes.length < 7 ? { kind, ...at, slug, owner: draw.is(0.5) ? null : member() } : undefined
+    }
+    case 'bind_platform': {
+      const isSuperadmin = state.superadmins.has(by)
+      return isSuperadmin ? undefined : { kind, by, to: whom(), role_name: draw.among(['platform_superadmin', 'platform_ops']) }
+    }
+  }
+}
+
+/** Allowed, or stopped by a rule alone: everything else is refused by any server. */
+const isTelling = (state: State, move: Move): boolean => {
+  const verdict = judge(state, move)
+  return verdict.allowed || verdict.is_rule
+}
+
+/** The same move by somebody else who is stopped by nothing or by a rule alone, if there is one. */
+const byAnother = (draw: Chance, state: State, move: Move): Move => {
+  const others = state.people.map((by): Move => ({ ...move, by })).filter((other) => isTelling(state, other))
+  return others.length > 0 ? draw.among(others) : move
+}
+
+/** A move by somebody. Most that are drawn blindly fail for want of a key or a thing: nearly all of those are drawn again. */
+export const drawMove = (draw: Chance, state: State, sides: Sides, count: number): Move => {
+  for (let attempt = 0; ; attempt += 1) {
+    const drawn = drawOne(draw, state, sides, count)
+    if (!drawn) continue
+    if (drawn.kind === 'bind_platform') return drawn
+    const move = isTelling(state, drawn) || draw.is(0.6) ? drawn : byAnother(draw, state, drawn)
+    if (attempt >= 5 || isTelling(state, move) || draw.is(0.1)) return move
+  }
+}

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { seeded } from '../live-server.ts'
+
+/** One rule that is not kept, as a change of the product's text. */
+export interface Mutant {
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+}
+
+const inside = (file: string, find: string, replace: string): Mutant => ({ file: `server/src/${file}.ts`, find, replace })
+
+export const mutants: Readonly<Record<string, Mutant>> = {
+  'binding has no ceiling': inside(
+    'roles/bind-role',
+    'requireWithinCeiling(authorityOf(scope), scope.tier, version.permissions)',
+    'authorityOf(scope)',
+  ),
+  'adding a member has no ceiling': inside(
+    'roles/add-project-member',
+    `requireWithinCeiling(authorityOf(project), 'project', permissionsOf(body.role_name))`,
+    'authorityOf(project)',
+  ),
+  'inviting has no ceiling': inside(
+    'invitations/invite',
+    'requireWithinCeiling(authorityOf(inviting), scope.tier, version.permissions)',
+    'authorityOf(inviting)',
+  ),
+  // Asked in the inviter's place: somebody who may give anything.
+  'the inviter is not judged again': inside(
+    'invitations/accept-invitation',
+    `actor: { type: 'user', id: invitation.inviter_user_id }`,
+    `actor: { type: 'user', id: '${seeded.user('grace')}' as never }`,
+  ),
+  'one key in common is enough': inside('roles/ceiling', '[...permissions].every(', '[...permissions].some('),
+  'override gives to its own user': inside('authz/override-limits', 'if (is_override &&', 'if (false && is_override &&'),
+  'an upgrade by override gives to its own user': inside('roles/upgrade-role', 'if (isRicher) for (', 'if (false) for ('),
+  'what needed override was not given by it': inside('roles/ceiling', '{ ...authority, is_override: true }', 'authority'),
+  'a role may hold the whole tier': inside(
+    'authz/actions',
+    `const reserved = new Set<Action>([\n  'tenant.role.assign_any',`,
+    'const reserved = new Set<Action>([',
+  ),
+  'anybody who may end a binding ends an owner’s': inside(
+    'roles/end-bindings',
+    '!isOwner && !may_override && work.actor.id !== user_id',
+    'false && isOwner && may_override',
+  ),
+  'the last owner may go': inside(
+    'roles/end-bindings',
+    'if (!owners.some(({ principal_id, is_disabled }) => principal_id !== user_id && !is_disabled))',
+    'if (false)',
+  ),
+  'an older version is retired without its ceiling': inside(
+    'roles/bind-role',
+    'isOver ? authority : requireWithinCeiling(authority, scope.tier, before.permissions)',
+    'authority',
+  ),
+  'a project with an owner is given another': inside(
+    'roles/appoint-project-owner',
+    'if (owners.some(({ is_disabled }) => !is_disabled))',
+    'if (false)',
+  ),
+  'who holds a role rides along with its newest version': inside(
+    'authz/standing-queries',
+    'p.role_version_id = v.id',
+    'p.role_version_id = d.current_version_id',
+  ),
+  'a tenant enables what the platform disabled': inside(
+    'roles/disable-role',
+    '.is_disabled_by_platform && !is_platform',
+    '.is_disabled_by_platform && false',
+  ),
+}
+
+/**
+ * Whoever may define may assign anything, so the ceiling of an upgrade has nobody to stop while both keys stay with the owner. With
+ * this change admins define too: then it has, and the rules are told so.
+ */
+export const adminsDefine = inside(
+  'authz/catalogue',
+  `'tenant.shared_runtime.manage', 'tenant.access_grant.manage'`,
+  `'tenant.shared_runtime.manage', 'tenant.access_grant.manage', 'tenant.role.define'`,
+)
+export const upgradeHasNoCeiling = inside('roles/upgrade-role', 'requireWithinCeiling(authority, tier, to.permissions)', 'authority')
+
+/** How often a text occurs in its file: a change that fits twice, or no longer, is no mutant. */
+export const occurrences = ({ file, find }: Mutant): number =>
+  readFileSync(fileURLToPath(new URL(`../../${file}`, import.meta.url)), 'utf8').split(find).length - 1
