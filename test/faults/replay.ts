@@ -1,3 +1,5 @@
+import { canonicalJson } from '../../server/src/kernel/canonical-json.ts'
+
 export type Sql = <Row = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>
 
 /** What the tables say about who is where, as what. Every entry is one line of text, so that two worlds can be compared. */
@@ -7,6 +9,9 @@ export interface State {
   readonly members: Set<string>
   readonly roles: Set<string>
   readonly users: Map<string, { is_disabled: boolean }>
+  /** By scope and key. */
+  readonly policies: Map<string, { version: number; value: string }>
+  readonly constraints: Map<string, { version: number; document: string }>
 }
 
 export interface Recorded {
@@ -26,6 +31,14 @@ export const readState = async (sql: Sql): Promise<State> => {
   type Named = { id: string; state: string; name: string }
   const named = (rows: Named[]) => new Map(rows.map(({ id, state, name }) => [id, { state, name }]))
   const lines = async (text: string) => new Set((await sql<{ line: string }>(text)).map(({ line }) => line))
+  const policies = await sql<{ scope: string; key: string; version: number; value: unknown }>(
+    `select coalesce(project_id, tenant_id)::text as scope, key, version, value from policy_values where replaced_at is null`,
+  )
+  const constraints = await sql<{ id: string; version: number; document: object }>(
+    `select constraint_id as id, version, jsonb_build_object('scope', scope_type, 'key', key, 'description', description, 'actions', actions,
+            'effect', effect, 'condition', condition, 'time_zone', time_zone, 'is_locked', is_locked, 'state', state) as document
+       from policy_constraints where replaced_at is null`,
+  )
   const users = await sql<{ id: string; is_disabled: boolean }>('select id, disabled_at is not null as is_disabled from users')
   return {
     organizations: named(await sql<Named>('select id, state, name from organizations where deleted_at is null')),
@@ -39,6 +52,8 @@ export const readState = async (sql: Sql): Promise<State> => {
               union all select project_id, principal_id, role_version_id from project_role_bindings where deleted_at is null) b
         join role_definition_versions v on v.id = b.role_version_id join role_definitions d on d.id = v.role_definition_id`),
     users: new Map(users.map(({ id, is_disabled }) => [id, { is_disabled }])),
+    policies: new Map(policies.map(({ scope, key, version, value }) => [`${scope} ${key}`, { version, value: canonicalJson(value) }])),
+    constraints: new Map(constraints.map(({ id, version, document }) => [id, { version, document: canonicalJson(document) }])),
   }
 }
 
@@ -90,6 +105,13 @@ const turn =
     return true
   }
 
+const policyOf = ({ tenant_id, project_id, metadata }: Recorded) => `${project_id ?? tenant_id} ${metadata.key}`
+const writeConstraint = (state: State, { resource_id, metadata: { version, reason: _reason, ...document } }: Recorded): boolean => {
+  if ((state.constraints.get(resource_id)?.version ?? 0) !== version - 1) return false
+  state.constraints.set(resource_id, { version, document: canonicalJson(document) })
+  return true
+}
+
 /** What each recorded action does to the world; false if it could not have happened there. */
 export const steps: Readonly<Record<string, Step>> = {
   'organization.create': found('organizations', 'tenant_owner'),
@@ -101,6 +123,18 @@ export const steps: Readonly<Record<string, Step>> = {
     for (const scope of [tenant_id, ...metadata.ended_projects]) endRoles(state, scope, metadata.user_id)
     return true
   },
+  'policy.constraint.create': writeConstraint,
+  'policy.constraint.update': writeConstraint,
+  'policy.constraint.delete': (state, { resource_id, metadata }) =>
+    state.constraints.get(resource_id)?.version === metadata.version && state.constraints.delete(resource_id),
+  'policy.value.set': (state, row) => {
+    const { from, to, version } = row.metadata
+    if ((state.policies.get(policyOf(row))?.value ?? 'null') !== canonicalJson(from)) return false
+    state.policies.set(policyOf(row), { version, value: canonicalJson(to) })
+    return true
+  },
+  'policy.value.remove': (state, row) =>
+    state.policies.get(policyOf(row))?.version === row.metadata.version && state.policies.delete(policyOf(row)),
   'project.create': found('projects', 'project_owner'),
   'project.update': rename('projects'),
   'project.archive': move('projects', 'active', 'archived'),
@@ -125,8 +159,8 @@ export const steps: Readonly<Record<string, Step>> = {
   'user.enable': turn(false),
 }
 
-const copied = ({ organizations, projects, members, roles, users }: State): State =>
-  structuredClone({ organizations, projects, members, roles, users })
+const copied = ({ organizations, projects, members, roles, users, policies, constraints }: State): State =>
+  structuredClone({ organizations, projects, members, roles, users, policies, constraints })
 
 const linesOf = (state: State): Set<string> =>
   new Set([
@@ -135,6 +169,8 @@ const linesOf = (state: State): Set<string> =>
     ...[...state.members].map((line) => `member ${line}`),
     ...[...state.roles].map((line) => `role ${line}`),
     ...[...state.users].map(([id, { is_disabled }]) => `user ${id} ${is_disabled ? 'disabled' : 'active'}`),
+    ...[...state.policies].map(([which, { version, value }]) => `policy ${which} ${version} ${value}`),
+    ...[...state.constraints].map(([id, { version, document }]) => `constraint ${id} ${version} ${document}`),
   ])
 
 const namesDiffer = (kind: 'organizations' | 'projects', told: State, seen: State): string[] =>
