@@ -3,6 +3,7 @@ import { decide } from '@gatehouse/contract/decisions'
 import { fromPeers } from './peers.ts'
 
 interface App {
+  get(path: string, handler: () => Promise<string>): void
   post(path: string, options: { schema: object }, handler: () => Promise<object>): void
   listen(at: { host: string; port: number }): Promise<string>
   server: { address(): { port: number } }
@@ -34,6 +35,8 @@ const answer = {
 const fastify = await fromPeers<() => App>('fastify')
 const app = fastify()
 app.post(decide.path, { schema: { body: decide.body!, response: { 200: decide.reply! } } }, async () => answer)
+// What it costs, told as our server tells it.
+app.get('/metrics', async () => `process_cpu_seconds_total ${(process.cpuUsage().user + process.cpuUsage().system) / 1e6}`)
 await app.listen({ host: '127.0.0.1', port: 0 })
 process.on('disconnect', () => process.exit(0))
 process.send?.({ port: app.server.address().port })
