@@ -74,7 +74,7 @@ export const aRoleOf = (tier: RoleTier): fc.Arbitrary<BoundRole> => {
     .map(([name, state, expires_at]) => builtin(name, state, expires_at))
   if (tier === 'platform') return ofCatalogue
   const custom = fc
-    .tuple(fc.integer({ min: 0, max: 99 }), someKeys, aState, end)
+    .tuple(fc.integer({ min: 10, max: 99 }), someKeys, aState, end)
     .map(([number, keys, state, expires_at]) => boundRole(`custom-${number}`, false, keys, state, expires_at))
   return fc.oneof({ weight: 3, arbitrary: ofCatalogue }, { weight: 1, arbitrary: custom })
 }
