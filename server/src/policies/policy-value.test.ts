@@ -27,6 +27,15 @@ test.each(seeded)('%s is defined with its default and bounds', (key, value, mini
   expect({ minimum: bounds.minimum, maximum: bounds.maximum }).toEqual({ minimum, maximum })
 })
 
+test('DE-20 these three, and no others, may be set for a tenant or a project: two only to be shorter, one freely', () => {
+  const narrower = keys.filter((key) => definitionOf(key).direction !== 'global').map((key) => `${key} ${definitionOf(key).direction}`)
+  expect(narrower.sort()).toEqual([
+    'auth.iam_token_issuer.provider_session_ttl_seconds tighten_lower',
+    'auth.service_account_token_ttl_seconds tighten_lower',
+    'tenancy.invitation_ttl_seconds most_specific',
+  ])
+})
+
 test('the grace window of disabled roles is defined and has no default', () => {
   expect(definitionOf('authorization.role_disable_grace_window_seconds')).not.toHaveProperty('default')
 })
@@ -48,8 +57,9 @@ describe.each(keys)('%s', (key) => {
 
   test('it says what it is for, and where it may be set', () => {
     expect(definition.purpose).toMatch(/^[A-Z].{10,}\.$/)
-    expect(definition.scopes).toEqual(['global'])
-    expect(definition.direction).toBe('global')
+    // What the platform alone sets has no direction; what others may set too, has one.
+    const scopes = definition.direction === 'global' ? ['global'] : ['global', 'tenant', 'project']
+    expect(definition.scopes).toEqual(scopes)
   })
 
   test('anything of another type is nothing', () => {
