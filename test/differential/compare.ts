@@ -2,7 +2,7 @@ import type pg from 'pg'
 import type { Database } from '../../server/src/db/database.ts'
 import { judge } from './engine.ts'
 import type { Question, Verdict } from './question.ts'
-import { type Rows, referenceVerdicts, writeBatch } from './rows.ts'
+import { referenceVerdicts, writeBatch } from './rows.ts'
 import { rowsOf, type World, type WorldBatch } from './worlds.ts'
 
 export interface Sides {
@@ -13,6 +13,7 @@ export interface Sides {
 }
 
 export interface Mismatch {
+  world: World
   question: Question
   engine: Verdict
   reference: Verdict
@@ -36,28 +37,23 @@ const placed = (question: Question, orgOf: ReadonlyMap<string, string>): Questio
   return { ...question, tenant_id: org, project_id }
 }
 
-/** Both answers to every question, about the worlds that are in the database now. */
-const askBoth = async ({ client, database }: Sides, questions: readonly Question[], rows: Rows) => {
+/** Writes a batch and asks the reference: the questions as the engine is to be asked, and what is expected of it. */
+export const expectBatch = async (client: pg.Client, batch: WorldBatch): Promise<{ questions: Question[]; expected: Verdict[] }> => {
+  const rows = rowsOf(batch)
+  await writeBatch(client, { ...batch, rows })
+  const questions = batch.worlds.flatMap((world) => world.questions)
   const orgOf = new Map(rows.projects.map(({ id, org_id }) => [id, org_id]))
-  const [reference, engine] = await Promise.all([
-    referenceVerdicts(client, questions),
-    judge(
-      database,
-      questions.map((question) => placed(question, orgOf)),
-    ),
-  ])
-  if (engine.length !== questions.length) throw new Error(`${questions.length} questions, ${engine.length} answers`)
-  const mismatches = questions.flatMap((question, at): Mismatch[] =>
-    agree(engine[at]!, reference[at]!) ? [] : [{ question, engine: engine[at]!, reference: reference[at]! }],
-  )
-  return { reference, mismatches }
+  return { questions: questions.map((question) => placed(question, orgOf)), expected: await referenceVerdicts(client, questions) }
 }
 
-export const askBatch = async (sides: Sides, batch: WorldBatch) => {
-  const rows = rowsOf(batch)
-  await writeBatch(sides.client, { ...batch, rows })
-  const questions = batch.worlds.flatMap((world) => world.questions)
-  const { reference, mismatches } = await askBoth(sides, questions, rows)
-  const worldOf = new Map<Question, World>(batch.worlds.flatMap((world) => world.questions.map((question) => [question, world])))
-  return { reference, mismatches: mismatches.map((mismatch) => ({ ...mismatch, world: worldOf.get(mismatch.question)! })) }
+/** Both answers to every question of a batch. */
+export const askBatch = async ({ client, database }: Sides, batch: WorldBatch) => {
+  const { questions, expected } = await expectBatch(client, batch)
+  const answers = await judge(database, questions)
+  if (answers.length !== questions.length) throw new Error(`${questions.length} questions, ${answers.length} answers`)
+  const asked = batch.worlds.flatMap((world) => world.questions.map((question) => ({ world, question })))
+  const mismatches = asked.flatMap(({ world, question }, at): Mismatch[] =>
+    agree(answers[at]!, expected[at]!) ? [] : [{ world, question, engine: answers[at]!, reference: expected[at]! }],
+  )
+  return { reference: expected, mismatches }
 }

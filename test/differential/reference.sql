@@ -142,7 +142,8 @@ placed as materialized (
 standing as materialized (
   select placed.*,
     u.id is null or u.disabled_at is not null as is_disabled,
-    o.state as tenant_state,
+    -- Active, suspended and deleted are three states: what is deleted is not suspended.
+    case when o.deleted_at is null then o.state end as tenant_state,
     tm.id is not null and o.deleted_at is null and o.id is not null as in_tenant,
     tm.id is not null and o.deleted_at is null and o.id is not null and pm.id is not null as in_project
   from placed

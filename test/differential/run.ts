@@ -63,7 +63,7 @@ export const runBatches = async (lanes: readonly Lane[], batches: Iterable<World
 
 /** Random worlds from the first on, in batches that differ in what is global. */
 export const randomBatches = function* (seed: number, worlds: number, builtins: Builtins): Generator<WorldBatch> {
-  const perBatch = 2000
+  const perBatch = 1000
   for (let first = 0; first < worlds; first += perBatch) yield batchOf(seed, first, Math.min(perBatch, worlds - first), builtins)
 }
 
