@@ -1,6 +1,15 @@
 import type { ActorType } from '@gatehouse/contract/operation'
-import { type AttributesIn, type Constraint, covers, denies, effectiveRules, type ScopeType } from '../policies/constraint.ts'
-import { type Action, actions, isConstrainable, membershipKeys, overridePermission, type Relation, relationKeys, type Tier } from './actions.ts'
+import { type AttributesIn, type Constraint, covers, denies, effectiveRules, globalRules, type ScopeType } from '../policies/constraint.ts'
+import {
+  type Action,
+  actions,
+  isConstrainable,
+  membershipKeys,
+  overridePermission,
+  type Relation,
+  relationKeys,
+  type Tier,
+} from './actions.ts'
 
 export type ReasonCode =
   | 'permission_denied'
@@ -130,9 +139,8 @@ export const frozenScope = (action: Action, { tenant, project }: DecisionInput):
 /** The rule that denies this request, if one does. */
 export const denyingRule = (action: Action, { constraints, attributesIn }: DecisionInput, isLockedOnly = false): Constraint | undefined => {
   if (constraints.length === 0 || !isConstrainable(action)) return undefined
-  return effectiveRules(constraints).find(
-    (rule) => (rule.is_locked || !isLockedOnly) && covers(rule, action) && denies(rule, attributesIn),
-  )
+  const chain = actions[action].tier === 'platform' ? globalRules(constraints) : constraints
+  return effectiveRules(chain).find((rule) => (rule.is_locked || !isLockedOnly) && covers(rule, action) && denies(rule, attributesIn))
 }
 
 /** The order of the questions is the specification: the first that settles the matter names the reason. */

@@ -72,8 +72,10 @@ export const judgeQuestions = async (
     let readable = everything
     if (!isCaller(caller, actor)) {
       const facts = factsOf(callers, constraints, asOther)
-      requireAllowed(trail, { alternatives: asked.asking, kind: asked.kind, place, is_there: isThere(asked, callers) }, facts)
       readable = readableTo(facts)
+      // Whoever may ask about everything is told what holds nowhere, too.
+      const is_there = readable.global || isThere(asked, callers)
+      requireAllowed(trail, { alternatives: asked.asking, kind: asked.kind, place, is_there }, facts)
       standing = readable.global ? standingIn(actor, found) : veiled(actor, found)
     } else if (!hasAskedAboutSelf) {
       const self = { ...nowhere, id: caller.id, relations: ['self' as const] }

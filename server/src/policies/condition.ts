@@ -1,4 +1,4 @@
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, SocketAddress } from 'node:net'
 import type { AttributeName, Condition } from '@gatehouse/contract/conditions'
 
 /** What a request says of itself, as it was found: a value may be of any type, or absent. */
@@ -25,24 +25,37 @@ const isOneOf = (value: unknown, listed: readonly (string | number)[]): Truth =>
   return isText(value) ? listed.includes(value) : undefined
 }
 
-const lists = new WeakMap<readonly string[], BlockList>()
-const listOf = (ranges: readonly string[]): BlockList => {
+type Family = 'ipv4' | 'ipv6'
+const familyOf = (address: string): Family | undefined => (({ 4: 'ipv4', 6: 'ipv6' }) as const)[isIP(address) as 4 | 6]
+
+/** One list a family: an address of one lies in no range of the other, which Node's own list would not say. */
+const listsOf = (ranges: readonly string[]): Readonly<Record<Family, BlockList>> => {
   const known = lists.get(ranges)
   if (known) return known
-  const list = new BlockList()
+  const made = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {
     const [address = '', prefix] = range.split('/')
-    list.addSubnet(address, Number(prefix), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+    const family = familyOf(address) ?? 'ipv4'
+    made[family].addSubnet(address, Number(prefix), family)
   }
-  lists.set(ranges, list)
-  return list
+  lists.set(ranges, made)
+  return made
 }
-const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
+const lists = new WeakMap<readonly string[], Readonly<Record<Family, BlockList>>>()
+
+const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
+/** One spelling an address; an IPv4 address written as IPv6 is that IPv4 address. */
+const plain = (address: string, family: Family): string => {
+  const spelt = family === 'ipv4' ? address : new SocketAddress({ address, family }).address
+  return mapped.exec(spelt)?.[1] ?? spelt
+}
+
 const isWithin = (value: unknown, ranges: readonly string[]): Truth => {
-  if (!isText(value)) return undefined
-  const address = mapped.exec(value)?.[1] ?? value
-  const family = isIP(address)
-  return family === 0 ? undefined : listOf(ranges).check(address, family === 6 ? 'ipv6' : 'ipv4')
+  const family = isText(value) ? familyOf(value) : undefined
+  if (!isText(value) || !family) return undefined
+  const address = plain(value, family)
+  const own = familyOf(address) ?? family
+  return listsOf(ranges)[own].check(address, own)
 }
 
 const isBetween = (value: unknown, [from = 0, until = 0]: readonly number[]): Truth => {

@@ -16,7 +16,7 @@ interface PolicyAsked extends PolicyPlace {
   readonly key: PolicyKey
 }
 
-const valueOf = <K extends PolicyKey>(key: K, chain: readonly ChainValue[]): PolicyValue<K> => {
+const required = <K extends PolicyKey>(key: K, chain: readonly ChainValue[]): PolicyValue<K> => {
   const effective = effectiveValue(key, chain)
   if (effective === undefined)
     throw new Problem('policy_unavailable', undefined, new Error(`policy ${key} is ${chain.length > 0 ? 'unreadable' : 'missing'}`))
@@ -31,7 +31,7 @@ export const readPolicy = async <K extends PolicyKey>(
   reader: Pick<Reader, 'many'>,
   key: K,
   place: PolicyPlace = platform,
-): Promise<PolicyValue<K>> => valueOf(key, await readChain(reader, { key, ...place }))
+): Promise<PolicyValue<K>> => required(key, await readChain(reader, { key, ...place }))
 
 const policyChains: Source<PolicyAsked, readonly ChainValue[]> = {
   name: 'policy',
@@ -51,5 +51,5 @@ export const readPolicyFresh = async <K extends PolicyKey>(
   place: PolicyPlace = platform,
 ): Promise<PolicyValue<K>> => {
   const { values } = await fresh.read([want(policyChains, { key, ...place })])
-  return valueOf(key, values[0] ?? [])
+  return required(key, values[0] ?? [])
 }
