@@ -10,15 +10,7 @@ const addresses = [
   ...['10.0.0.1', '10.1.2.3', '192.168.7.7', '203.0.113.9', '::ffff:10.1.0.9', '::ffff:a01:9', '0:0:0:0:0:ffff:192.168.7.7'],
   ...['2001:db8::5', '2001:DB8:1:0::5', '::1', '::', '2001:db8:0:0:0:0:0:1', '64:ff9b::10.0.0.1'],
 ]
-export const zones = [
-  'UTC',
-  'Europe/Berlin',
-  'America/New_York',
-  'Asia/Kolkata',
-  'Pacific/Auckland',
-  'Australia/Lord_Howe',
-  'America/St_Johns',
-]
+const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Pacific/Auckland', 'Australia/Lord_Howe', 'America/St_Johns']
 const types = ['organization', 'project', 'user', 'allocation', 'storage_bucket']
 const attributes = ['region', 'sku', 'gpus', 'flags', 'source_ip', 'minute_of_day', 'weekday', 'resource_type', 'actor_type']
 
@@ -47,7 +39,7 @@ const operands: Record<string, (chance: Chance) => unknown> = {
   present: (chance) => chance.some(attributes, 0.15).concat(chance.one(attributes)),
   absent: (chance) => [chance.one(attributes)],
 }
-export const operators = Object.keys(operands)
+const operators = Object.keys(operands)
 
 const memberships = (chance: Chance) => ({
   ...(chance.is(0.4) ? { region: atLeastOne(chance, regions) } : {}),
@@ -58,12 +50,14 @@ const memberships = (chance: Chance) => ({
 })
 
 const group = (chance: Chance, nesting: number): Record<string, unknown> => {
-  const tests = Object.fromEntries(
+  const tests: Record<string, unknown> = Object.fromEntries(
     Array.from({ length: chance.one([0, 1, 1, 1, 2, 2, 3]) }, () => {
       const operator = chance.one(operators)
       return [operator, operands[operator]!(chance)]
     }),
   )
+  // Of another version: nothing can be said of it.
+  if (chance.is(0.01)) tests.resembles = { region: regions }
   if (nesting === 0) return tests
   return {
     ...tests,
@@ -72,10 +66,10 @@ const group = (chance: Chance, nesting: number): Record<string, unknown> => {
   }
 }
 
-export const condition = (chance: Chance): Record<string, unknown> => (chance.is(0.1) ? {} : group(chance, 2))
+const condition = (chance: Chance): Record<string, unknown> => (chance.is(0.1) ? {} : group(chance, 2))
 
 /** Keys, or one group. Mostly such as cover the action that will be asked about. */
-export const actionsOf = (chance: Chance, action: string): string[] => {
+const actionsOf = (chance: Chance, action: string): string[] => {
   const asked = chance.is(0.75) ? action : chance.one(allKeys)
   if (chance.is(0.35)) {
     const parts = asked.split('.')

@@ -38,7 +38,7 @@ export interface Draft {
 
 const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0')
 
-export const day = 86_400_000
+const day = 86_400_000
 /** Shifted in seconds from the question's instant. */
 export const shifted = (now: string, seconds: number): string => new Date(Date.parse(now) + seconds * 1000).toISOString()
 
@@ -171,7 +171,7 @@ const onceEach = <Row>(rows: readonly Row[], nameOf: (row: Row) => string): Row[
 const tierWeights = { platform: 10, tenant: 42, project: 48 }
 
 /** A world in which the actor may, or very nearly so; then up to three things go wrong. */
-export const worldOf = (seed: number, index: number, builtins: Builtins): World & { perturbed: PerturbationName[] } => {
+const worldOf = (seed: number, index: number, builtins: Builtins): World & { perturbed: PerturbationName[] } => {
   const chance = chanceOf(seed * 1_000_003 + index)
   let made = 0
   const id = () => {
