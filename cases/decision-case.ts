@@ -61,7 +61,7 @@ const unspeakable = {
 }
 
 /** The instant of every question that names none: a Monday at noon. */
-export const noon = '2026-11-16T12:00:00.000Z'
+const noon = '2026-11-16T12:00:00.000Z'
 
 const folder = new URL('./decisions/', import.meta.url)
 export const caseFiles = readdirSync(folder).filter((name) => name.endsWith('.json'))
