@@ -14,8 +14,10 @@ export interface Lane extends Sides {
 export const openLane = async ({ superuserUrl, appUrl }: { superuserUrl: string; appUrl: string }): Promise<Lane> => {
   const client = new pg.Client({ connectionString: superuserUrl, application_name: 'gatehouse-test' })
   await client.connect()
-  // A batch is thousands of questions in one statement.
-  const database = openDatabase({ url: appUrl, max_connections: 2, statement_timeout_ms: 60_000 })
+  // A batch is thousands of questions in one statement: it may take its time, but compiling it would take longer.
+  const uncompiled = new URL(appUrl)
+  uncompiled.searchParams.set('options', '-c jit=off')
+  const database = openDatabase({ url: uncompiled.href, max_connections: 2, statement_timeout_ms: 60_000 })
   await prepareQuestions(client)
   const close = async () => {
     await client.end()
