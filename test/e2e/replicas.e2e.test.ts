@@ -1,8 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { keepFresh } from '../../server/src/epochs/fresh.ts'
 import { type Build, brokenAs } from '../faults/builds.ts'
+import { type TcpProxy, tcpProxy } from '../faults/tcp-proxy.ts'
+import { type FaultWorld, faultWorld } from '../faults/world.ts'
 import { filesUnder, matchesOf } from '../house/tree.ts'
-import { type LiveServer, liveServer } from '../live-server.ts'
+import { type LiveServer, liveServer, seeded } from '../live-server.ts'
+import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
+import { type Answer, send } from '../replicas/asking.ts'
 import { farDatabase } from '../replicas/far-database.ts'
 import { type Scene, sceneOn } from '../replicas/revokes.ts'
 import { allowsIn, playRounds } from '../replicas/rounds.ts'
@@ -66,4 +71,109 @@ describe('several servers on one database, asked before, during and after each r
     )
     expect(allowsIn(await playRounds(scene, await servers(3), scene.revokes.length))).toEqual([])
   })
+})
+
+describe('a server whose line to the database is silent or slow', () => {
+  let clone: ClonedDatabase
+  let world: FaultWorld
+  let proxy: TcpProxy
+  let scene: Scene
+  let near: string
+  let far: string
+  beforeAll(async () => {
+    clone = await cloneDatabase()
+    world = await faultWorld(clone, { people: 0 })
+    scene = await sceneOn(world)
+    const { hostname, port } = new URL(clone.appUrl)
+    proxy = await tcpProxy({ host: hostname, port: Number(port) })
+    near = (await world.start()).url
+    far = (await world.start({ appUrl: proxy.urlOf(clone.appUrl) })).url
+  })
+  afterAll(async () => {
+    await world.stop()
+    await proxy.stop()
+    await clone.drop()
+  })
+
+  const revoke = () => scene.revokes.find(({ kind }) => kind === 'membership of an organization removed')!
+  const timed = async (asking: Promise<Answer>) => {
+    const began = performance.now()
+    const { status, body } = await asking
+    return { began, status, said: body?.decision as string | undefined, ms: performance.now() - began }
+  }
+  const decideAt = (base: string) => timed(send(base, 'POST', '/api/v1/authz/decisions', scene.person.token, revoke().question))
+  const changeAt = (base: string) => timed(send(base, 'PATCH', `/api/v1/orgs/${seeded.org.aurora}`, scene.other, { name: 'Changed' }))
+  const readinessOf = async (base: string) => (await fetch(`${base}/readyz`)).status
+  /** Until it answers again, whatever it says. */
+  const recovery = async () => {
+    const began = performance.now()
+    for (;;) {
+      const answer = await decideAt(far)
+      const after = performance.now() - began
+      if (answer.status !== 503 || after > 10_000) return { ...answer, after }
+      await sleep(20)
+    }
+  }
+
+  test('DE-19 cut off, it refuses within two seconds and allows nothing; healed, it is back within five and knows what it missed', async () => {
+    expect((await decideAt(far)).said).toBe('allow')
+    const seen: Awaited<ReturnType<typeof decideAt>>[] = []
+    let isOver = false
+    const lane = async (ask: (base: string) => ReturnType<typeof decideAt>) => {
+      while (!isOver) {
+        seen.push(await ask(far))
+        await sleep(10)
+      }
+    }
+    const load = Promise.all([decideAt, decideAt, decideAt, decideAt, changeAt, changeAt].map(lane))
+    await sleep(500)
+    proxy.silence()
+    const cut = performance.now()
+    await revoke().revoke(near)
+    expect((await decideAt(near)).said).not.toBe('allow')
+    const many = await Promise.all(Array.from({ length: 100 }, () => decideAt(far)))
+    expect(new Set(many.map(({ status }) => status))).toEqual(new Set([503]))
+    expect(Math.max(...many.map(({ ms }) => ms))).toBeLessThan(2000)
+    expect(await readinessOf(far)).toBe(503)
+    expect(await readinessOf(near)).toBe(200)
+    await sleep(Math.max(0, cut + 6000 - performance.now()))
+    isOver = true
+    await load
+    const late = seen.filter(({ began }) => began > cut)
+    expect(new Set(late.map(({ status }) => status))).toEqual(new Set([503]))
+    expect(Math.max(...late.map(({ ms }) => ms))).toBeLessThan(2000)
+    // What was under way when it was cut may still be answered, but no allow comes later than two seconds.
+    expect(seen.filter(({ began, ms, said }) => said === 'allow' && began + ms > cut + 2000)).toEqual([])
+    proxy.heal()
+    const back = await recovery()
+    expect(back.after).toBeLessThan(5000)
+    expect(back.said).not.toBe('allow')
+    expect(await readinessOf(far)).toBe(200)
+    await revoke().restore(near)
+  })
+
+  test.for([50, 500, 5000])(
+    'DE-19 a round trip that is %i ms longer makes decisions late or, after a second, refused, and never wrong (J4)',
+    async (delay) => {
+      expect((await recovery()).said).toBe('allow')
+      proxy.delay(delay / 2)
+      const warm: Awaited<ReturnType<typeof decideAt>>[] = []
+      for (let times = 0; times < 5; times += 1) warm.push(await decideAt(far))
+      await revoke().revoke(near)
+      const after: typeof warm = []
+      for (let times = 0; times < 5; times += 1) after.push(await decideAt(far))
+      const many = await Promise.all(Array.from({ length: 50 }, () => decideAt(far)))
+      proxy.heal()
+      const all = [...warm, ...after, ...many]
+      expect(all.filter(({ status }) => status !== 200 && status !== 503)).toEqual([])
+      // A second for the reads, and a little for all the rest.
+      expect(Math.max(...all.map(({ ms }) => ms))).toBeLessThan(1500)
+      expect(warm.some(({ said }) => said === 'allow')).toBe(delay < 500)
+      expect([...after, ...many].filter(({ said }) => said === 'allow')).toEqual([])
+      const back = await recovery()
+      expect(back.after).toBeLessThan(5000)
+      expect(back.said).not.toBe('allow')
+      await revoke().restore(near)
+    },
+  )
 })

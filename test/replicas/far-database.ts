@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, Reader } from '../../server/src/db/database.ts'
 
-/** The database at the end of a long line: what it says is up to so many milliseconds old when it is heard. */
+/** The database at the end of a long line: what it says is so many milliseconds old when it is heard. */
 export const farDatabase = (database: Database, milliseconds: number): Database => {
   const later = async <T>(answer: Promise<T>): Promise<T> => {
     const said = await answer
-    await sleep(Math.random() * milliseconds)
+    await sleep(milliseconds)
     return said
   }
   const far = (reader: Reader): Reader => ({
