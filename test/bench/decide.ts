@@ -16,8 +16,11 @@ for (const [name, part] of Object.entries(parts)) {
   const world = await openWorld(issuer.issuer)
   try {
     const began = performance.now()
-    const figures = await part(world, issuer)
-    console.log(`\n${figures}\n(${Math.round((performance.now() - began) / 1000)} s)\n`)
+    const { figures, promises } = await part(world, issuer)
+    console.log(`\n${figures}\n`)
+    for (const { what, is_kept } of promises) console.log(`${is_kept ? 'kept  ' : 'broken'}  ${what}`)
+    if (promises.some(({ is_kept }) => !is_kept)) process.exitCode = 1
+    console.log(`(${name}: ${Math.round((performance.now() - began) / 1000)} s)`)
   } finally {
     await world.stop()
     await issuer.stop()

@@ -3,7 +3,7 @@ import { casbin } from './casbin.ts'
 import { casl } from './casl.ts'
 import { cedar } from './cedar.ts'
 import type { Engine } from './engine.ts'
-import { inTurns, perSecond, rateInFlight, rateOf, table } from './measure.ts'
+import { type Findings, inTurns, perSecond, rateInFlight, rateOf, table } from './measure.ts'
 import { opa } from './opa.ts'
 import { ours } from './ours.ts'
 import { type Question, questionsAbout, sampleOf } from './questions.ts'
@@ -27,7 +27,7 @@ const requireParity = async (
 
 const times = (figure: number) => `${figure >= 10 ? figure.toFixed(0) : figure.toFixed(2)}×`
 
-export const compareEngines = async (world: World): Promise<string> => {
+export const compareEngines = async (world: World): Promise<Findings> => {
   await world.growTo(principals)
   const store = openStore(world.appUrl)
   try {
@@ -46,7 +46,7 @@ export const compareEngines = async (world: World): Promise<string> => {
     const fast = await inTurns(prepared.map(({ name, ask }) => ({ name, measure: () => rateOf(ask, questions, 1) })))
     const slow = await inTurns(cold.map(({ name, ask }) => ({ name, measure: () => rateInFlight(ask, questions, 2) })))
     const [mine, mineCold] = [fast.get(ours.name)!, slow.get(ours.name)!]
-    return table(
+    const figures = table(
       ['engine', 'prepared/s', 'gatehouse is', 'cold/s', 'gatehouse is'],
       [...fast].map(([name, rate]) => {
         const coldRate = slow.get(name)
@@ -59,6 +59,14 @@ export const compareEngines = async (world: World): Promise<string> => {
         ]
       }),
     )
+    return {
+      figures,
+      promises: [
+        { what: 'prepared, ahead of every peer', is_kept: peers.every(({ name }) => mine > fast.get(name)!) },
+        { what: 'cold from the tables, ahead of every peer', is_kept: peers.every(({ name }) => mineCold > slow.get(name)!) },
+        { what: 'prepared, within 10× of a bare Map and bitset', is_kept: mine * 10 >= fast.get(bitset.name)! },
+      ],
+    }
   } finally {
     await store.close()
   }

@@ -7,7 +7,7 @@ import { actions } from '@gatehouse/server/authz/actions'
 import { type LocalIssuer, signText } from '@gatehouse/server/principals/oidc/testing/local-issuer'
 import { realServer } from '../../canaries/real-server.ts'
 import type { Figures, Plan } from './load.ts'
-import { median, table } from './measure.ts'
+import { type Findings, median, table } from './measure.ts'
 import { givenByRoles, numbers, sampleOf } from './questions.ts'
 import { peoplePerTenant, projectId, projectOf, subjectOf, tenantId, tenantOf, userId, type World } from './world.ts'
 
@@ -118,7 +118,7 @@ export const measureHttp = async (world: World, issuer: LocalIssuer, population:
   }
 }
 
-export const compareHttp = async (world: World, issuer: LocalIssuer): Promise<string> => {
+export const compareHttp = async (world: World, issuer: LocalIssuer): Promise<Findings> => {
   const population = 10_000
   await world.growTo(population)
   const { ours, bare } = await measureHttp(world, issuer, population)
@@ -130,8 +130,9 @@ export const compareHttp = async (world: World, issuer: LocalIssuer): Promise<st
     cpu_us.toFixed(0),
     `${((per_second / bare.per_second) * 100).toFixed(0)} %`,
   ]
-  return table(
+  const figures = table(
     ['over HTTP', 'requests/s', 'p50 ms', 'p99 ms', 'server’s CPU µs', 'of the bare POST'],
     [row('POST /api/v1/authz/decisions', ours), row('bare validated POST', bare)],
   )
+  return { figures, promises: [{ what: 'at least 60 % of a bare validated POST', is_kept: ours.per_second >= 0.6 * bare.per_second }] }
 }

@@ -60,6 +60,12 @@ export const inTurns = async <Name extends string>(
   return new Map([...figures].map(([name, measured]) => [name, median(measured)]))
 }
 
+/** What one part of the bench found: figures, and what was promised of them. */
+export interface Findings {
+  readonly figures: string
+  readonly promises: readonly { readonly what: string; readonly is_kept: boolean }[]
+}
+
 /** A table that can stand in a document as it is. */
 export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string => {
   const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length)))

@@ -1,6 +1,6 @@
 import type { LocalIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
 import { measureHttp } from './http.ts'
-import { inTurns, perSecond, rateInFlight, rateOf, table } from './measure.ts'
+import { type Findings, inTurns, perSecond, rateInFlight, rateOf, table } from './measure.ts'
 import { ours } from './ours.ts'
 import { questionsAbout, sampleOf } from './questions.ts'
 import { openStore } from './store.ts'
@@ -30,12 +30,12 @@ const measureAt = async (world: World, issuer: LocalIssuer, bindings: number) =>
 }
 
 /** The cost of one decision as the tables grow, beside what it is in the smallest. */
-export const compareSizes = async (world: World, issuer: LocalIssuer): Promise<string> => {
+export const compareSizes = async (world: World, issuer: LocalIssuer): Promise<Findings> => {
   const measured = []
   for (const bindings of sizes) measured.push(await measureAt(world, issuer, bindings))
   const [least] = measured
   const cost = (kind: 'prepared' | 'cold' | 'http', rate: number) => `${(least![kind] / rate).toFixed(2)}×`
-  return table(
+  const figures = table(
     ['bindings', 'prepared/s', 'cost', 'cold/s', 'cost', 'HTTP/s', 'cost', 'p99 ms'],
     measured.map(({ bindings, prepared, cold, http, p99_ms }) => [
       String(bindings),
@@ -48,4 +48,12 @@ export const compareSizes = async (world: World, issuer: LocalIssuer): Promise<s
       p99_ms.toFixed(1),
     ]),
   )
+  const kinds = ['prepared', 'cold', 'http'] as const
+  return {
+    figures,
+    promises: kinds.map((kind) => ({
+      what: `${kind}: at every size within 1.5× of the smallest`,
+      is_kept: measured.every((each) => least![kind] <= 1.5 * each[kind]),
+    })),
+  }
 }
