@@ -228,7 +228,11 @@ export const laws: Record<string, Law> = {
       fc.property(anAction, aWorld, (action, world) => {
         const without = { ...world, platform_roles: world.platform_roles.filter(({ name }) => name !== 'platform_superadmin') }
         const held = { ...without, platform_roles: [...without.platform_roles, builtin('platform_superadmin')] }
-        if (!actions[action].override_eligible) return spelled(answer(engine, action, held)) === spelled(answer(engine, action, without))
+        // RP-24: of the machines only the platform's operator has any, and it never administers the platform.
+        const { type } = world.actor
+        const isReached =
+          actions[action].override_eligible && (type === 'user' || (type === 'platform_operator' && action !== 'platform.admin'))
+        if (!isReached) return spelled(answer(engine, action, held)) === spelled(answer(engine, action, without))
         const { reason_code } = answer(engine, action, held)
         return reason_code === null || reason_code === 'actor_disabled' || reason_code === 'scope_mismatch'
       }),

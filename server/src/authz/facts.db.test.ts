@@ -32,7 +32,8 @@ afterEach(async () => {
 /** Past every rule of the code, as the owner. */
 const force = (text: string) => asSuperuser(clone.ownerUrl, (client) => client.query(text))
 const factsOf = (actor: Actor, place: Place) =>
-  database.transaction('read', (tx) => readFacts({ actor, correlation_id: 'test', source_ip: null, now: tx.now, tx, trail: newTrail() }, 'organization', place),
+  database.transaction('read', (tx) =>
+    readFacts({ actor, correlation_id: 'test', source_ip: null, now: tx.now, tx, trail: newTrail() }, 'organization', place),
   )
 const facts = (username: string, place: Place) => factsOf({ type: 'user', id: user(username) }, place)
 const sorted = (keys: Iterable<string>) => [...keys].sort()

@@ -1,5 +1,5 @@
-import { type ChainEnd, readChains } from '../policies/constraint-chain.ts'
 import type { Constraint } from '../policies/constraint.ts'
+import { type ChainEnd, readChains } from '../policies/constraint-chain.ts'
 import type { Actor, Work } from '../work/work.ts'
 import { attributesIn, type RequestAttributes } from './attributes.ts'
 import { defaultPlatformRole, highestPlatformRole } from './catalogue.ts'

@@ -140,7 +140,10 @@ const decidedBy = ({ asked: { action }, facts, decision, readable }: Judged): De
     bindings: givingRoles(action, decision, facts)
       .filter(({ gives, scope }) => gives && readable[scope])
       .map(({ state: _state, expires_at: _end, gives: _gives, ...binding }) => binding) as DecidedBy['bindings'],
-    constraint: rule ? { constraint_id: rule.constraint_id as never, key: rule.key, version: rule.version, scope: rule.scope_type } : null,
+    constraint:
+      rule && readable[rule.scope_type]
+        ? { constraint_id: rule.constraint_id as never, key: rule.key, version: rule.version, scope: rule.scope_type }
+        : null,
   }
 }
 
