@@ -22,6 +22,8 @@ const asWritten = {
   'table project_memberships': 'the reason that the caller gave',
   'table tenant_role_bindings': 'the reason that the caller gave',
   'table project_role_bindings': 'the reason that the caller gave',
+  'table policy_values': 'the reason that the caller gave',
+  'table policy_constraints': 'the reason that the caller gave',
   'table audit_logs': 'the record keeps the name and the reason',
   'table idempotency_keys': 'the kept answer holds the name',
   'the files of the database': 'what tables keep, files keep',
