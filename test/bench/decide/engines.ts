@@ -33,10 +33,11 @@ export const compareEngines = async (world: World): Promise<Findings> => {
   try {
     const questions = questionsAbout(sampleOf(principals, principals), 2 * principals, principals)
     const some = questions.filter((_, index) => index % 10 === 0)
-    const prepared = await Promise.all(
-      [ours, bitset, ...peers].map(async ({ name, prepare }) => ({ name, ask: await prepare(store, questions) })),
-    )
-    const cold = await Promise.all([ours, ...peers].map(async ({ name, cold }) => ({ name, ask: await cold(store) })))
+    // One after the other: some hold the thread for seconds while they take the world in.
+    const prepared = []
+    for (const { name, prepare } of [ours, bitset, ...peers]) prepared.push({ name, ask: await prepare(store, questions) })
+    const cold = []
+    for (const { name, cold: open } of [ours, ...peers]) cold.push({ name, ask: await open(store) })
     const expected = some.map(prepared[0]!.ask)
     for (const { name, ask } of prepared) await requireParity(`${name}, prepared,`, expected, some, ask)
     for (const { name, ask } of cold) await requireParity(`${name}, cold,`, expected, some, ask)

@@ -31,7 +31,7 @@ const measureAt = async (world: World, issuer: LocalIssuer, bindings: number) =>
 
 /** The cost of one decision as the tables grow, beside what it is in the smallest. */
 export const compareSizes = async (world: World, issuer: LocalIssuer): Promise<Findings> => {
-  const measured = []
+  const measured: Awaited<ReturnType<typeof measureAt>>[] = []
   for (const bindings of sizes) measured.push(await measureAt(world, issuer, bindings))
   const [least] = measured
   const cost = (kind: 'prepared' | 'cold' | 'http', rate: number) => `${(least![kind] / rate).toFixed(2)}×`

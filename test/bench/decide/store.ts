@@ -45,8 +45,8 @@ export const openStore = (url: string): Store => {
   const pool = new pg.Pool({ connectionString: url, max: 10 })
   // A line that is cut while the database stops is no failure of the bench.
   pool.on('error', () => {})
-  // As many as the server keeps for its decisions.
-  const database = openDatabase({ url, max_connections: 3 })
+  // As many as the server keeps for its decisions; patient, because a bench may share its machine.
+  const database = openDatabase({ url, max_connections: 3, statement_timeout_ms: 60_000 })
   return {
     database,
     everyRole: async () => (await pool.query<HeldRole>(everything)).rows,
