@@ -33,7 +33,14 @@ const start = async () => {
   const stopTracing = await startTracing(config.otlp_endpoint === null ? null : { endpoint: config.otlp_endpoint })
   const tokens = humanTokens(issuers)
   app = await createServer({
-    ...composed({ database, fresh: keepFresh(deciding), append, verify, tokens, cursor_key: await ownSecret(database, ring, 'cursor_key') }),
+    ...composed({
+      database,
+      fresh: keepFresh(deciding),
+      append,
+      verify,
+      tokens,
+      cursor_key: await ownSecret(database, ring, 'cursor_key'),
+    }),
     logger: loggerOptions(config.log_level),
     metrics,
     onRejected: rejections.note,

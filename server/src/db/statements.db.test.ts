@@ -53,7 +53,9 @@ const plan = ({ text, values }: Statement<unknown>): Promise<void> =>
   })
 
 test('the statements of every room are looked at', () => {
-  expect(files.map((file) => basename(file))).toEqual(expect.arrayContaining(['standing-queries.ts', 'binding-queries.ts', 'user-queries.ts']))
+  expect(files.map((file) => basename(file))).toEqual(
+    expect.arrayContaining(['standing-queries.ts', 'binding-queries.ts', 'user-queries.ts']),
+  )
   expect(files.length).toBeGreaterThan(8)
 })
 

@@ -118,7 +118,10 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
     return entry?.stamp === stampOf(moment, tenant_id) ? entry : undefined
   }
 
-  const read = async (wanted: readonly Wanted<unknown>[], proved: Proved | undefined): Promise<Known<readonly Wanted<unknown>[]> & Proved> => {
+  const read = async (
+    wanted: readonly Wanted<unknown>[],
+    proved: Proved | undefined,
+  ): Promise<Known<readonly Wanted<unknown>[]> & Proved> => {
     const scopes = scopesOf(wanted)
     const isProved = proved !== undefined && scopes.every((scope) => proved.scopes.has(scope))
     let moment = isProved ? proved.moment : await momentOf(scopes)

@@ -105,7 +105,8 @@ const recordRefusal = async (
 
 type VerbOf = Extract<Answer, { verb: unknown }>['verb']
 
-const isRefusal = (error: unknown): error is Problem => error instanceof Problem && (error.status === 403 || error.status === 404 || error.code === 'policy_out_of_bounds')
+const isRefusal = (error: unknown): error is Problem =>
+  error instanceof Problem && (error.status === 403 || error.status === 404 || error.code === 'policy_out_of_bounds')
 
 /** The one place where a request becomes work: one transaction, the verb, the invariants, the record. */
 export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting): void => {

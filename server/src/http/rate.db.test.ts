@@ -117,7 +117,9 @@ test('HO-04 two callers are never counted under one key (C4)', () => {
   type Caller = { as: Parameters<typeof rateKey>[0]; actor: Actor | null; ip: string }
   const isSame = (a: Caller, b: Caller) =>
     a.as === b.as &&
-    (a.actor === null || b.actor === null ? a.actor === b.actor && a.ip === b.ip : a.actor.type === b.actor.type && a.actor.id === b.actor.id)
+    (a.actor === null || b.actor === null
+      ? a.actor === b.actor && a.ip === b.ip
+      : a.actor.type === b.actor.type && a.actor.id === b.actor.id)
   fc.assert(
     fc.property(caller, caller, (a, b) => (rateKey(a.as, a.actor, a.ip) === rateKey(b.as, b.actor, b.ip)) === isSame(a, b)),
     { numRuns: 50_000 },
