@@ -168,7 +168,8 @@ describe('a server whose line to the database is silent or slow', () => {
       expect(all.filter(({ status }) => status !== 200 && status !== 503)).toEqual([])
       // A second for the reads, and a little for all the rest.
       expect(Math.max(...all.map(({ ms }) => ms))).toBeLessThan(1500)
-      expect(warm.some(({ said }) => said === 'allow')).toBe(delay < 500)
+      // Half a second twice is just at the limit, and may go either way.
+      if (delay !== 500) expect(new Set(warm.map(({ status }) => status))).toEqual(new Set([delay < 500 ? 200 : 503]))
       expect([...after, ...many].filter(({ said }) => said === 'allow')).toEqual([])
       const back = await recovery()
       expect(back.after).toBeLessThan(5000)
