@@ -11,7 +11,7 @@ const rules = ['none', 'tenant', 'tenant locked', 'project', 'project locked', '
 // Of each tier: eligible for override or not, read or not.
 const actions = {
   tenant: ['tenant.read', 'tenant.role.read', 'tenant.billing.read', 'tenant.update', 'tenant.billing.write'],
-  project: ['project.member.read', 'allocation.read', 'project.member.invite', 'allocation.create', 'storage.write'],
+  project: ['project.member.read', 'allocation.read', 'project.member.invite', 'allocation.create', 'terminal.connect'],
 }
 const asked = Object.values(actions).flat()
 const now = '2026-06-01T12:00:00.000Z'

@@ -32,7 +32,19 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-asked-'))
   asked = join(folder, 'asked.json')
   // Small ones first: most faults are found in any of them.
-  const worlds = [1, 2, 3, 4, 5, 6].map((seed) => () => layOut((builtins) => batchOf(seed, 0, 300 * seed, builtins)))
+  const sizes = [
+    [300, 0.1],
+    [300, 0.9],
+    [500, 0.1],
+    [500, 0.9],
+    [1000, 0.1],
+    [1000, 0.9],
+  ] as const
+  const worlds = sizes.map(
+    ([count, ruled], seed) =>
+      () =>
+        layOut((builtins) => batchOf(seed, 0, count, builtins, ruled)),
+  )
   const laid: Asked[] = []
   for (const lay of [...worlds, () => layOut((builtins) => exhaustiveBatches(builtins, 1)[8]!)]) laid.push(await lay())
   await writeFile(asked, JSON.stringify(laid))

@@ -202,13 +202,15 @@ const weights: Record<PerturbationName, number> = {
   unknown_actor: 2,
   superadmin: 4,
   elevate: 6,
-  token: 7,
+  token: 10,
   suspend: 3,
   archive: 3,
 }
 
+export const perturbAs = (draft: Draft, name: PerturbationName): void => perturbations[name](draft)
+
 export const perturb = (draft: Draft): PerturbationName => {
   const name = draft.chance.weighted(weights)
-  perturbations[name](draft)
+  perturbAs(draft, name)
   return name
 }

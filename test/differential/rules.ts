@@ -19,8 +19,10 @@ const atLeastOne = <T>(chance: Chance, of: readonly T[]): T[] => {
   return some.length > 0 ? some : [chance.one(of)]
 }
 
+// Where hours begin and end, times are asked about as well.
+const edges = [0, 480, 719, 720, 1020, 1439]
 const minutes = (chance: Chance): number[] => {
-  const edge = () => chance.one([0, 1, 359, 480, 719, 720, 1020, 1439, 1440, chance.below(1440)])
+  const edge = () => chance.one([...edges, 1440, chance.below(1440)])
   return [edge(), edge()]
 }
 
@@ -39,15 +41,18 @@ const operands: Record<string, (chance: Chance) => unknown> = {
   present: (chance) => chance.some(attributes, 0.15).concat(chance.one(attributes)),
   absent: (chance) => [chance.one(attributes)],
 }
-const operators = Object.keys(operands)
+// Hours twice: they have the most edges.
+const operators = [...Object.keys(operands), 'between']
 
-const memberships = (chance: Chance) => ({
-  ...(chance.is(0.4) ? { region: atLeastOne(chance, regions) } : {}),
-  ...(chance.is(0.3) ? { sku: atLeastOne(chance, skus) } : {}),
-  ...(chance.is(0.2) ? { weekday: atLeastOne(chance, [1, 2, 3, 4, 5, 6, 7]) } : {}),
-  ...(chance.is(0.15) ? { resource_type: atLeastOne(chance, types) } : {}),
-  ...(chance.is(0.05) ? { actor_type: atLeastOne(chance, ['user', 'service_account']) } : {}),
-})
+const memberships = (chance: Chance): Record<string, unknown> => {
+  const listed = {
+    ...(chance.is(0.3) ? { sku: atLeastOne(chance, skus) } : {}),
+    ...(chance.is(0.25) ? { weekday: atLeastOne(chance, [1, 2, 3, 4, 5, 6, 7]) } : {}),
+    ...(chance.is(0.15) ? { resource_type: atLeastOne(chance, types) } : {}),
+    ...(chance.is(0.05) ? { actor_type: atLeastOne(chance, ['user', 'service_account']) } : {}),
+  }
+  return Object.keys(listed).length > 0 && chance.is(0.6) ? listed : { ...listed, region: atLeastOne(chance, regions) }
+}
 
 const group = (chance: Chance, nesting: number): Record<string, unknown> => {
   const tests: Record<string, unknown> = Object.fromEntries(
@@ -93,7 +98,7 @@ export const rule = (
     version: 1,
     actions: actionsOf(chance, action),
     condition: condition(chance),
-    time_zone: chance.one(zones),
+    time_zone: chance.is(0.4) ? 'UTC' : chance.one(zones),
     is_locked: chance.is(is_global ? 0.6 : 0.25),
     state: chance.is(0.2) ? 'disabled' : 'active',
     replaced_at: null,
@@ -134,11 +139,13 @@ const fair: Record<string, (chance: Chance) => unknown> = {
   flags: (chance) => chance.some(flags, 0.4),
   source_ip: (chance) => chance.one(addresses),
   time: (chance) => {
-    const two = (below: number) => String(chance.below(below)).padStart(2, '0')
-    const day = String(1 + chance.below(28)).padStart(2, '0')
-    const month = String(1 + chance.below(12)).padStart(2, '0')
-    const zone = chance.one(['Z', 'Z', '+02:00', '-03:30', '+14:00', '-00:00'])
-    return `20${20 + chance.below(10)}-${month}-${day}T${two(24)}:${two(60)}:${two(60)}${chance.one(['', '.5', '.999'])}${zone}`
+    const two = (value: number) => String(value).padStart(2, '0')
+    const isEdge = chance.is(0.6)
+    const minute = isEdge ? chance.one(edges) + chance.one([-1, 0, 0, 1]) : chance.below(1440)
+    const at = `${two(Math.floor(Math.abs(minute % 1440) / 60))}:${two(Math.abs(minute % 60))}`
+    const zone = isEdge ? 'Z' : chance.one(['Z', '+02:00', '-03:30', '+14:00', '-00:00'])
+    const fraction = chance.one(['', '.5', '.999'])
+    return `20${20 + chance.below(10)}-${two(1 + chance.below(12))}-${two(1 + chance.below(28))}T${at}:${two(chance.below(60))}${fraction}${zone}`
   },
 }
 
@@ -147,7 +154,7 @@ export const attributesOf = (chance: Chance, hostility: number): Record<string, 
   const said: Record<string, unknown> = {}
   for (const name of Object.keys(fair)) {
     if (chance.is(hostility)) said[name] = chance.one(hostile[name]!)
-    else if (chance.is(name === 'time' ? 0.4 : 0.8)) said[name] = fair[name]!(chance)
+    else if (chance.is(name === 'time' ? 0.6 : 0.8)) said[name] = fair[name]!(chance)
   }
   return said
 }

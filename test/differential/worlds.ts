@@ -1,6 +1,6 @@
 import { type Chance, chanceOf } from './chance.ts'
 import { allKeys, builtinsOf, keysOf, selfKeys, type Tier } from './keys.ts'
-import { type PerturbationName, perturb } from './perturb.ts'
+import { type PerturbationName, perturb, perturbAs } from './perturb.ts'
 import type { Question } from './question.ts'
 import { noRows, type Rows } from './rows.ts'
 import { attributesOf, type Rule, rule, ruleKeys } from './rules.ts'
@@ -123,7 +123,7 @@ export const bind = (draft: Draft, tier: 'tenant' | 'project', scope: string, ro
 
 export const bindPlatform = ({ rows, actor, id, builtins }: Draft, name: string): void => {
   const role_definition_id = builtins.get(name)!.definition
-  if (rows.platform_role_bindings.some((one) => one.role_definition_id === role_definition_id)) return
+  if (rows.platform_role_bindings.some((one) => one.role_definition_id === role_definition_id && one.deleted_at === null)) return
   rows.platform_role_bindings.push({ id: id(), principal_id: actor, role_definition_id, deleted_at: null })
 }
 
@@ -149,15 +149,20 @@ const furnish = (draft: Draft): void => {
   if (chance.is(0.15)) bind(draft, 'tenant', tenant, builtins.get(chance.one(builtinsOf.tenant))!.version)
   if (chance.is(0.15)) bind(draft, 'project', project, builtins.get(chance.one(builtinsOf.project))!.version)
   if (chance.is(0.05)) bindPlatform(draft, 'platform_user')
+  // Once he was one.
+  if (chance.is(0.05)) {
+    const role_definition_id = builtins.get('platform_superadmin')!.definition
+    rows.platform_role_bindings.push({ id: id(), principal_id: actor, role_definition_id, deleted_at: draft.question.now })
+  }
   if (chance.is(0.1)) rows.tenant_memberships.push({ id: id(), tenant_id: elsewhere.tenant, user_id: actor, deleted_at: null })
   if (chance.is(0.1)) bind(draft, 'tenant', elsewhere.tenant, builtins.get('tenant_owner')!.version)
   if (chance.is(0.05)) rows.tenant_memberships.push({ id: id(), tenant_id: tenant, user_id: actor, deleted_at: draft.question.now })
 }
 
-export const addRule = (draft: Draft, changed: Partial<Rule> = {}): void => {
+export const addRule = (draft: Draft, changed: Partial<Rule> = {}, keys: readonly string[] = ruleKeys): void => {
   const { chance, rows, tenant, project, id, question } = draft
   const isTenants = chance.is(0.5)
-  const at = { key: chance.one(ruleKeys), scope_type: isTenants ? ('tenant' as const) : ('project' as const) }
+  const at = { key: chance.one(keys), scope_type: isTenants ? ('tenant' as const) : ('project' as const) }
   const scope = { tenant_id: isTenants ? tenant : null, project_id: isTenants ? null : project }
   if (rows.policy_constraints.some((one) => one.key === at.key && one.scope_type === at.scope_type && one.replaced_at === null)) return
   rows.policy_constraints.push({ ...rule(chance, { constraint_id: id(), ...at, ...scope }, question.action), ...changed })
@@ -170,8 +175,17 @@ const onceEach = <Row>(rows: readonly Row[], nameOf: (row: Row) => string): Row[
 
 const tierWeights = { platform: 10, tenant: 42, project: 48 }
 
-/** A world in which the actor may, or very nearly so; then up to three things go wrong. */
-const worldOf = (seed: number, index: number, builtins: Builtins): World & { perturbed: PerturbationName[] } => {
+/** Several rules about one request that nothing else stands in the way of. */
+const ruleOver = (draft: Draft): void => {
+  const { chance, question } = draft
+  for (let rules = 2 + chance.below(3); rules > 0; rules -= 1)
+    addRule(draft, chance.is(0.6) ? { actions: [question.action] } : {}, ruleKeys.slice(0, 3))
+  question.attributes = attributesOf(chance, 0.15)
+  if (chance.is(0.2)) perturbAs(draft, 'elevate')
+}
+
+/** A world in which the actor may, or very nearly so; then up to three things go wrong, or rules are made about it. */
+const worldOf = (seed: number, index: number, builtins: Builtins, ruled: number): World & { perturbed: PerturbationName[] } => {
   const chance = chanceOf(seed * 1_000_003 + index)
   let made = 0
   const id = () => {
@@ -196,8 +210,12 @@ const worldOf = (seed: number, index: number, builtins: Builtins): World & { per
   rows.project_memberships.push({ id: id(), project_id: project, user_id: actor, deleted_at: null })
   grant(draft)
   furnish(draft)
-  for (let rules = chance.one([0, 0, 0, 1, 1, 2]); rules > 0; rules -= 1) addRule(draft)
-  const perturbed = Array.from({ length: chance.one([0, 1, 1, 1, 1, 2, 2, 3]) }, () => perturb(draft))
+  const perturbed: PerturbationName[] = []
+  if (chance.is(ruled)) ruleOver(draft)
+  else {
+    for (let rules = chance.one([0, 0, 0, 1, 1, 2]); rules > 0; rules -= 1) addRule(draft)
+    for (let wrong = chance.one([0, 1, 1, 1, 1, 2, 2, 3]); wrong > 0; wrong -= 1) perturbed.push(perturb(draft))
+  }
   rows.tenant_role_bindings = onceEach(rows.tenant_role_bindings, ({ tenant_id, role_version_id }) => tenant_id + role_version_id)
   rows.project_role_bindings = onceEach(rows.project_role_bindings, ({ project_id, role_version_id }) => project_id + role_version_id)
   const questions = [draft.question]
@@ -207,10 +225,10 @@ const worldOf = (seed: number, index: number, builtins: Builtins): World & { per
   return { index, rows, questions, perturbed }
 }
 
-/** So many worlds from an index on, with what they share. */
-export const batchOf = (seed: number, first: number, count: number, builtins: Builtins): WorldBatch => {
+/** So many worlds from an index on, with what they share; `ruled` is the share of those that are about rules. */
+export const batchOf = (seed: number, first: number, count: number, builtins: Builtins, ruled = 0.12): WorldBatch => {
   const chance = chanceOf(seed * 7919 + first + 1)
-  const worlds = Array.from({ length: count }, (_, at) => worldOf(seed, first + at, builtins))
+  const worlds = Array.from({ length: count }, (_, at) => worldOf(seed, first + at, builtins, ruled))
   let id = 0
   for (const { questions } of worlds) for (const question of questions) question.id = id++
   const globals = chance.some(ruleKeys, 0.4).map((key, at): Rule => {
