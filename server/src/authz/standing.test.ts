@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aRoleOf } from '../../../test/laws/random-world.ts'
+import type { Statement } from '../db/statement.ts'
 import { actions, overridePermission } from './actions.ts'
 import { builtinRoleNames, permissionsOf, tierOf } from './catalogue.ts'
-import { isLive, permissionsIn, standingOf } from './standing.ts'
+import { isLive, permissionsIn, readStandings, standingOf, standings } from './standing.ts'
 import type { BoundRole, StandingRow } from './standing-queries.ts'
 
 const now = '2026-11-16T12:00:00.000Z'
@@ -110,6 +111,30 @@ describe('what roles come to at an instant', () => {
     expect(standing.grantsAt(now).tenant.allowed.has('tenant.invoice.read')).toBe(true)
   })
 
+  test('RP-01 each tier has what its own roles give', () => {
+    const roles = {
+      platform_roles: [role('platform_ops')],
+      tenant_roles: [role('tenant_viewer')],
+      project_roles: [role('project_viewer')],
+    }
+    const { platform, tenant, project } = standingOf(row(roles)).grantsAt(now)
+    expect(platform.allowed).toEqual(permissionsOf('platform_ops'))
+    // One role alone is not copied for everybody who has it.
+    expect(tenant.allowed).toBe(permissionsOf('tenant_viewer'))
+    expect(project.allowed).toBe(permissionsOf('project_viewer'))
+  })
+
+  test('DE-13 where nothing ends it is said once for all time; where something does, it is not', () => {
+    const lasting = standingOf(row({ tenant_roles: [role('tenant_viewer')], project_roles: [custom(['storage.read'])] }))
+    expect(lasting.grantsAt('2026-11-16T11:59:59.999Z')).toBe(lasting.grantsAt(now))
+    for (const tier of ['tenant', 'project'] as const) {
+      const ending = standingOf(
+        row({ tenant_roles: [], project_roles: [], [`${tier}_roles`]: [role(`${tier}_viewer`, { expires_at: now })] }),
+      )
+      expect(ending.grantsAt(now)).not.toBe(ending.grantsAt(now))
+    }
+  })
+
   test('DE-13 for any roles: a key is allowed iff one of the roles that count gives it', () => {
     fc.assert(
       fc.property(fc.array(aRoleOf('project'), { maxLength: 5 }), (project_roles) => {
@@ -125,5 +150,45 @@ describe('what roles come to at an instant', () => {
         expect(sorted(by_disabled)).toEqual(given(false))
       }),
     )
+  })
+})
+
+describe('how standings are read', () => {
+  const keys = [
+    { user_id: 'alice', tenant_id: 'aurora', project_id: 'training' },
+    { user_id: 'nora', tenant_id: null, project_id: null },
+    { user_id: 'bella', tenant_id: 'borealis', project_id: null },
+  ]
+
+  test('DE-19 they come in the order of the keys, whatever the order of the rows, and nobody stands for somebody unknown', async () => {
+    const asked: unknown[] = []
+    const reader = {
+      many: async <Row>({ values, parse }: Statement<Row>) => {
+        asked.push(values)
+        const viewer = { tenant_roles: [role('tenant_viewer')] }
+        return [
+          { n: 3, ...row({}), user_id: 'bella' },
+          { n: 1, ...row(viewer), user_id: 'alice' },
+        ].map(parse)
+      },
+    }
+    for (const read of [readStandings, standings.load as typeof readStandings]) {
+      const [alice, nora, bella, ...more] = await read(reader, keys)
+      expect([alice?.user_id, nora, bella?.user_id, more]).toEqual(['alice', undefined, 'bella', []])
+      expect(alice).not.toHaveProperty('n')
+      expect(alice!.grantsAt(now).tenant.allowed).toEqual(permissionsOf('tenant_viewer'))
+    }
+    const columns = [
+      ['alice', 'nora', 'bella'],
+      ['aurora', null, 'borealis'],
+      ['training', null, null],
+    ]
+    expect(asked).toEqual([columns, columns])
+  })
+
+  test('DE-19 one is kept under its person and place, and changes in the epoch of its tenant', () => {
+    expect(standings.name).toBe('standing')
+    expect(keys.map(standings.textOf)).toEqual(['alice aurora training', 'nora null null', 'bella borealis null'])
+    expect(keys.map(standings.tenantOf)).toEqual(['aurora', null, 'borealis'])
   })
 })

@@ -97,8 +97,10 @@ test.each([
   ['tighten_upper', 2, 2, true],
   ['tighten_upper', 1, 2, false],
   ['global', 1, 2, false],
+  ['global', 2, 1, false],
   ['most_specific', 1, 2, false],
   ['tighten_lower', '1', 2, false],
+  ['tighten_lower', 1, '2', false],
   ['tighten_lower', Number.NaN, 2, false],
 ])('DE-20 %s: %s is as strict as %s: %s', (direction, value, than, expected) => {
   expect(isAsStrict(direction, value, than)).toBe(expected)
