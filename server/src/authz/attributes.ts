@@ -40,10 +40,13 @@ const instantOf = (time: unknown): Date | undefined => {
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day) ? new Date(time as string) : undefined
 }
 
-/** The minute and the weekday of an instant in a zone; nothing, where there is no such instant or no such zone. */
+/** There is a time, only nobody can read it: a rule that looks at it cannot judge, and one that asks whether it is there is told that it is. */
+const unreadable = { minute_of_day: Number.NaN, weekday: Number.NaN }
+
+/** The minute and the weekday of an instant in a zone. */
 export const localTime = (time: unknown, zone: string): Pick<Attributes, 'minute_of_day' | 'weekday'> => {
   const instant = instantOf(time)
-  if (!instant) return {}
+  if (!instant) return unreadable
   try {
     const parts = new Map(
       formatOf(zone)
@@ -55,7 +58,7 @@ export const localTime = (time: unknown, zone: string): Pick<Attributes, 'minute
       weekday: weekdays.indexOf(parts.get('weekday') ?? '') + 1,
     }
   } catch {
-    return {}
+    return unreadable
   }
 }
 

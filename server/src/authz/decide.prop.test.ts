@@ -83,7 +83,7 @@ describe('whatever is asked', () => {
       { between: { minute_of_day: [0, 1] } },
       { in: { weekday: [1] } },
     ]
-    const nothing = { time: null }
+    const nothing = { time: 'never' }
     fc.assert(
       fc.property(anAction, aWorld, fc.constantFrom(...tests), fc.boolean(), (action, world, said, isNot) => {
         // Over the platform's own actions only its own rules count.

@@ -65,7 +65,7 @@ export const factsOf = (
     now,
     elevations: [],
     constraints,
-    attributesIn: attributesIn({ time: now, ...attributes, resource_type, actor_type: actor.type }),
+    attributesIn: attributesIn({ ...attributes, time: attributes.time ?? now, resource_type, actor_type: actor.type }),
     standing,
     platform_role,
     may_know: standing.is_tenant_member || platform_role !== defaultPlatformRole,

@@ -35,11 +35,12 @@ const table: [name: string, test: object, attribute: string, holds: unknown[], f
     ['ab', [['a', 'b']], { a: 1 }],
   ],
   ['has_none', { has_none: { flags: ['a'] } }, 'flags', [[], ['b']], [['a'], ['b', 'a']], ['b', [0], {}]],
+  ['has_none (of two)', { has_none: { flags: ['a', 'b'] } }, 'flags', [[], ['c']], [['a'], ['b', 'c']], ['b']],
   [
     'within',
     { within: { source_ip: ['10.0.0.0/8', '2001:db8::/32'] } },
     'source_ip',
-    ['10.0.0.0', '10.255.255.255', '::ffff:10.1.1.1', '2001:db8::1', '2001:0DB8:0:0:0:0:0:1'],
+    ['10.0.0.0', '10.255.255.255', '::ffff:10.1.1.1', '::ffff:10.20.30.40', '2001:db8::1', '2001:0DB8:0:0:0:0:0:1'],
     ['11.0.0.0', '9.255.255.255', '2001:db9::', '::ffff:11.0.0.1'],
     ['', 'x', '10.0.0', '10.0.0.256', '010.0.0.1', ' 10.0.0.1', '10.0.0.1/8', 167_772_161, ['10.0.0.1']],
   ],
@@ -89,6 +90,42 @@ describe('what is there and what is not', () => {
     expect(judged({ present: ['sku', 'region'] }, { sku: 'x' })).toBe(false)
     expect(judged({ absent: ['sku', 'region'] }, { sku: 'x' })).toBe(false)
     expect(judged({ absent: ['sku', 'region'] })).toBe(true)
+  })
+
+  test('DE-10 null is absent', () => {
+    expect([judged({ present: ['sku'] }, { sku: null }), judged({ absent: ['sku'] }, { sku: null })]).toEqual([false, true])
+  })
+})
+
+describe('what is not spelt as this version spells it', () => {
+  test.each<[name: string, condition: unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['a list', []],
+    ['an empty text', ''],
+    ['a number', 7],
+    ['any of what is no list', { any: 7 }],
+    ['any of a text', { any: 'in' }],
+    ['any of nothing', { any: [] }],
+    ['the presence of what is no list', { present: 7 }],
+    ['the presence of a text', { present: 'sku' }],
+    ['the presence of nothing', { present: [] }],
+    ['the absence of nothing', { absent: [] }],
+    ['the presence of what is no attribute', { present: ['colour'] }],
+    ['a test of nothing', { in: {} }],
+    ['a test of null', { in: null }],
+    ['a test of a list', { in: ['region'] }],
+    ['a test of what is no attribute', { in: { colour: ['red'] } }],
+    ['a list that is none', { in: { region: 'eu' } }],
+    ['a list of nothing', { in: { weekday: [] } }],
+    ['a list of numbers and texts', { in: { weekday: [1, '2'] } }],
+    ['a list of texts and numbers', { in: { region: ['eu', 2] } }],
+    ['one bound', { between: { minute_of_day: [540] } }],
+    ['three bounds', { between: { minute_of_day: [540, 1020, 1100] } }],
+    ['a bound that is none', { between: { minute_of_day: [540, '1020'] } }],
+    ['an operator that every object has', { toString: { region: ['eu'] } }],
+  ])('DE-23 %s says nothing', (_name, condition) => {
+    expect(judged(condition as object, everything)).toBeUndefined()
   })
 })
 

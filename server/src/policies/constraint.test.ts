@@ -1,7 +1,7 @@
 import type { Condition } from '@gatehouse/contract/conditions'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Constraint, covers, denies, effectiveRules, type ScopeType } from './constraint.ts'
+import { type Constraint, covers, denies, effectiveRules, globalRules, type ScopeType } from './constraint.ts'
 
 const scopes: ScopeType[] = ['global', 'tenant', 'project']
 const rule = (scope_type: ScopeType, said: Partial<Constraint> = {}): Constraint => ({
@@ -77,6 +77,12 @@ describe('which rules count', () => {
     const chain = [rule('tenant')]
     expect(effectiveRules(chain)).toBe(effectiveRules(chain))
   })
+})
+
+test('DE-10 over the platform’s own actions only the platform’s own rules are heard, and the same list is found again', () => {
+  const chain = [rule('tenant'), rule('global', { key: 'b' }), rule('project'), rule('global', { key: 'a', state: 'disabled' })]
+  expect(named(globalRules(chain))).toEqual(['global b', 'global a'])
+  expect(globalRules(chain)).toBe(globalRules(chain))
 })
 
 test.each([
