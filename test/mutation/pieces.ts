@@ -13,7 +13,7 @@ const policies = (...names: string[]) => names.map((name) => `server/src/policie
  * they find depends on luck, and they take twenty seconds.
  */
 export const pieces: readonly Piece[] = [
-  { files: authz('decide'), tests: authz('decide.test') },
+  { files: authz('decide'), tests: authz('override-and-elevation.test', 'decide.test') },
   { files: authz('actions', 'catalogue'), tests: authz('actions.test', 'catalogue.test', 'attributes.test') },
   { files: authz('attributes'), tests: authz('attributes.test') },
   { files: authz('standing'), tests: authz('standing.test') },

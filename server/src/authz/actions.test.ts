@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Action, actions, isConstrainable, isGrantable, membershipKeys, relationKeys } from './actions.ts'
+import { type Action, actions, isConstrainable, isGrantable, membershipKeys, overridePermission, relationKeys } from './actions.ts'
 
 // Written down by hand, like the tables of the catalogue's test: a list that the code made would agree with itself.
 
@@ -26,6 +26,10 @@ test('DE-01 what runs on machines and what is stored says so of itself; nothing 
     const carried = isOnMachine ? ['region', 'sku', 'gpus', 'flags'] : action.startsWith('storage.') ? ['region', 'flags'] : []
     expect([action, actions[action].carries]).toEqual([action, carried])
   }
+})
+
+test('DE-06 the override has one name, which is no action', () => {
+  expect(overridePermission).toBe('authorization.override.all')
 })
 
 describe('what comes without a role', () => {
