@@ -38,6 +38,7 @@ create unique index policy_constraints_one_current on policy_constraints (constr
 create unique index constraint_already_exists on policy_constraints (key, scope_type, coalesce(project_id, tenant_id)) nulls not distinct
   where replaced_at is null;
 
+create index policy_constraints_of_platform on policy_constraints (key) where replaced_at is null and scope_type = 'global';
 create index policy_constraints_of_tenant on policy_constraints (tenant_id) where replaced_at is null;
 create index policy_constraints_of_project on policy_constraints (project_id) where replaced_at is null;
 

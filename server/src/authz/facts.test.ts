@@ -125,7 +125,7 @@ describe('of whom nothing is known', () => {
     const { grantsAt, ...standing } = blank('nora', is_disabled)
     expect(standing).toEqual({
       ...{ user_id: 'nora', is_disabled, platform_roles: [], tenant_state: null, is_tenant_member: false, tenant_roles: [] },
-      ...{ project_tenant_id: null, project_state: null, is_project_member: false, project_roles: [] },
+      ...{ project_tenant_id: null, project_state: null, is_project_member: false, project_roles: [], platform_role: 'platform_user' },
     })
     for (const { allowed, by_disabled } of Object.values(grantsAt(now))) expect([...allowed, ...by_disabled]).toEqual([])
   })

@@ -31,15 +31,17 @@ const StandingRow = Exactly({
 })
 export type StandingRow = Static<typeof StandingRow>
 
-const role = (version: string, expires_at: string, permissions: string) => `
+const role = (version: string, number: string, expires_at: string, permissions: string) => `
       jsonb_agg(jsonb_build_object('binding_id', b.id, 'role_id', d.id, 'role_version_id', ${version}, 'name', d.name,
-        'version', coalesce((select rv.version from role_definition_versions rv where rv.id = ${version}), 1),
+        'version', ${number},
         'is_builtin', d.is_builtin, 'state', d.state, 'expires_at', ${expires_at}, 'permissions', ${permissions}) order by b.id)`
 /** To the millisecond, like every instant; cut off, so that nothing lasts longer than it may. */
 const end = `to_char(b.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 const ownKeys = `array(select p.permission_key from role_permissions p where p.role_version_id = v.id and not d.is_builtin)`
-const versioned = sqlPart(`select ${role('v.id', end, ownKeys)}`)
-const unversioned = sqlPart(`select ${role('d.current_version_id', 'null', "'[]'::jsonb")}`)
+const versioned = sqlPart(`select ${role('v.id', 'v.version', end, ownKeys)}`)
+const unversioned = sqlPart(
+  `select ${role('d.current_version_id', '(select rv.version from role_definition_versions rv where rv.id = d.current_version_id)', 'null', "'[]'::jsonb")}`,
+)
 
 /** Everything the engine needs to know about each person in each place. Ended rows do not exist here; an unknown person has no row. */
 export const standingsOf = (

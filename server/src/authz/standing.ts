@@ -1,16 +1,19 @@
+import { LRUCache } from 'lru-cache'
 import type { Reader } from '../db/database.ts'
 import type { Source } from '../epochs/fresh.ts'
 import { isGrantable, type Tier } from './actions.ts'
-import { isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
-import type { Grants } from './decide.ts'
+import { type BuiltinRoleName, highestPlatformRole, isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
+import type { DecisionInput, Grants } from './decide.ts'
 import { type BoundRole, type StandingRow, standingsOf } from './standing-queries.ts'
 
 /** How one person stands in one place: what was read, and what it comes to. */
 export interface Standing extends StandingRow {
   /** What the roles come to at an instant: bindings end by themselves. */
   grantsAt(now: string): TierGrants
+  /** The highest platform role that counts, for the record. */
+  readonly platform_role: BuiltinRoleName
 }
-export type TierGrants = Readonly<Record<Tier, Grants>>
+export type TierGrants = Pick<DecisionInput, Tier>
 
 export interface StandingKey {
   readonly user_id: string
@@ -40,26 +43,48 @@ const grantsIn = (tier: Tier, roles: readonly BoundRole[]): Grants => {
   }
 }
 
-export const standingOf = (row: StandingRow): Standing => {
-  const roles = { platform: row.platform_roles, tenant: row.tenant_roles, project: row.project_roles }
-  const ends = Object.values(roles).flatMap((bound) => bound.flatMap(({ expires_at }) => expires_at ?? []))
-  const compute = (now: string): TierGrants => ({
-    platform: grantsIn('platform', roles.platform),
-    tenant: grantsIn(
+const isNot = (state: string, found: string | null) => found !== null && found !== state
+
+const worked = (row: StandingRow, now: string): TierGrants => ({
+  platform: grantsIn('platform', row.platform_roles),
+  tenant: {
+    ...grantsIn(
       'tenant',
-      roles.tenant.filter((role) => isLive(role, now)),
+      row.tenant_roles.filter((role) => isLive(role, now)),
     ),
-    project: grantsIn(
+    is_member: row.is_tenant_member,
+    is_suspended: isNot('active', row.tenant_state),
+  },
+  project: {
+    ...grantsIn(
       'project',
-      roles.project.filter((role) => isLive(role, now)),
+      row.project_roles.filter((role) => isLive(role, now)),
     ),
-  })
+    // A project membership without one of the tenant that owns it cannot exist; if it did, it would count for nothing.
+    is_member: row.is_project_member && row.is_tenant_member,
+    is_archived: isNot('active', row.project_state),
+  },
+})
+
+/** Most people have one of a few combinations of roles: what these come to is worked out once and held once. */
+const shared = new LRUCache<string, TierGrants>({ max: 10_000 })
+const named = (roles: readonly BoundRole[]) => roles.map(({ role_version_id, state, name }) => `${role_version_id} ${state} ${name}`).join()
+const combinationOf = (row: StandingRow): string =>
+  JSON.stringify([
+    named(row.platform_roles),
+    [row.tenant_state, row.is_tenant_member, named(row.tenant_roles)],
+    [row.project_state, row.is_project_member, named(row.project_roles)],
+  ])
+
+export const standingOf = (row: StandingRow): Standing => {
+  const platform_role = highestPlatformRole(row.platform_roles.filter(({ state }) => state === 'active').map(({ name }) => name))
+  const ends = [...row.tenant_roles, ...row.project_roles].some(({ expires_at }) => expires_at !== null)
+  if (ends) return { ...row, platform_role, grantsAt: (now) => worked(row, now) }
   // Nothing of it ends: it can be said once for all time.
-  if (ends.length === 0) {
-    const always = compute('')
-    return { ...row, grantsAt: () => always }
-  }
-  return { ...row, grantsAt: compute }
+  const combination = combinationOf(row)
+  const always = shared.get(combination) ?? worked(row, '')
+  shared.set(combination, always)
+  return { ...row, platform_role, grantsAt: () => always }
 }
 
 /** In the order of the keys; undefined for somebody unknown. */

@@ -290,8 +290,6 @@ describe('a change moves the epoch of its scope', () => {
 })
 
 describe('no table is forgotten', () => {
-
-
   const tablesRead = async () => {
     const asked: string[] = []
     const note = (statement: Statement<unknown>) => void asked.push(statement.text)

@@ -44,6 +44,8 @@ const policyChains: Source<PolicyAsked, readonly ChainValue[]> = {
   },
 }
 
+/** What a chain that is kept comes to. */
+const worked = new WeakMap<readonly ChainValue[], unknown>()
 /** The same, for what is asked so often that it is kept while it is proved to be so. */
 export const readPolicyFresh = async <K extends PolicyKey>(
   fresh: FreshReader,
@@ -51,5 +53,8 @@ export const readPolicyFresh = async <K extends PolicyKey>(
   place: PolicyPlace = platform,
 ): Promise<PolicyValue<K>> => {
   const { values } = await fresh.read([want(policyChains, { key, ...place })])
-  return required(key, values[0] ?? [])
+  const chain = values[0] ?? []
+  const known = worked.get(chain) ?? required(key, chain)
+  worked.set(chain, known)
+  return known as PolicyValue<K>
 }
