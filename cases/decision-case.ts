@@ -53,10 +53,15 @@ export interface DecisionCase {
   expect: Decision
 }
 
-const unspeakable = { not_a_number: Number.NaN, infinity: Number.POSITIVE_INFINITY, ten_megabytes: 'x'.repeat(10_000_000) }
+const unspeakable = {
+  not_a_number: Number.NaN,
+  infinity: Number.POSITIVE_INFINITY,
+  beyond_exactness: 2 ** 53,
+  ten_megabytes: 'x'.repeat(10_000_000),
+}
 
 /** The instant of every question that names none: a Monday at noon. */
-export const noon = '2026-11-16T12:00:00.000Z'
+const noon = '2026-11-16T12:00:00.000Z'
 
 const folder = new URL('./decisions/', import.meta.url)
 export const caseFiles = readdirSync(folder).filter((name) => name.endsWith('.json'))

@@ -186,6 +186,8 @@ END),
   constraint policy_constraints_version_check CHECK ((version > 0))
 );
 CREATE UNIQUE INDEX constraint_already_exists ON public.policy_constraints USING btree (key, scope_type, COALESCE(project_id, tenant_id)) NULLS NOT DISTINCT WHERE (replaced_at IS NULL);
+CREATE INDEX policy_constraints_of_project ON public.policy_constraints USING btree (project_id) WHERE (replaced_at IS NULL);
+CREATE INDEX policy_constraints_of_tenant ON public.policy_constraints USING btree (tenant_id) WHERE (replaced_at IS NULL);
 CREATE UNIQUE INDEX policy_constraints_one_current ON public.policy_constraints USING btree (constraint_id) WHERE (replaced_at IS NULL);
 CREATE CONSTRAINT TRIGGER policy_constraints_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.policy_constraints DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('scoped');
 grant insert, select, update on policy_constraints to gatehouse_app;
@@ -234,7 +236,10 @@ END),
   constraint policy_values_scope_type_check CHECK ((scope_type = ANY (ARRAY['global'::text, 'tenant'::text, 'project'::text]))),
   constraint policy_values_version_check CHECK ((version > 0))
 );
+CREATE INDEX policy_values_of_project ON public.policy_values USING btree (project_id) WHERE (replaced_at IS NULL);
+CREATE INDEX policy_values_of_tenant ON public.policy_values USING btree (tenant_id) WHERE (replaced_at IS NULL);
 CREATE UNIQUE INDEX policy_values_one_current ON public.policy_values USING btree (key, scope_type, COALESCE(project_id, tenant_id)) NULLS NOT DISTINCT WHERE (replaced_at IS NULL);
+CREATE UNIQUE INDEX policy_values_version_once ON public.policy_values USING btree (key, scope_type, COALESCE(project_id, tenant_id), version) NULLS NOT DISTINCT;
 CREATE CONSTRAINT TRIGGER policy_values_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.policy_values DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('scoped');
 grant insert, select, update on policy_values to gatehouse_app;
 

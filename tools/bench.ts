@@ -9,7 +9,7 @@ if (/^[a-z-]+$/.test(name) && existsSync(file)) await import(file)
 else {
   console.error(
     `Say which: npm run bench -- ${readdirSync(folder)
-      .map((each) => each.replace('.ts', ''))
+      .flatMap((each) => (each.endsWith('.ts') ? [each.replace('.ts', '')] : []))
       .join(' | ')}`,
   )
   process.exitCode = 1

@@ -100,7 +100,7 @@ const constraintsOf = <P extends TProperties, const R extends string, const W ex
       body: ConstraintDraft,
       reply: Constraint,
       success: 201,
-      problems: [...at.missing, 'constraint_already_exists'],
+      problems: [...at.missing, 'constraint_already_exists', 'state_conflict'],
     }),
     read: operation({
       id: `policy.constraint.read_${at.name}`,

@@ -30,6 +30,9 @@ create function epoch_of_row(kind text, changed jsonb) returns uuid language sql
       when 'scoped' then coalesce(
         (changed ->> 'tenant_id')::uuid,
         (select p.org_id from projects p where p.id = (changed ->> 'project_id')::uuid))
+      when 'version' then (
+        select coalesce(d.tenant_id, (select p.org_id from projects p where p.id = d.project_id))
+          from role_definitions d where d.id = (changed ->> 'role_definition_id')::uuid)
       when 'role_version' then (
         select coalesce(d.tenant_id, (select p.org_id from projects p where p.id = d.project_id))
           from role_definition_versions v join role_definitions d on d.id = v.role_definition_id
@@ -59,6 +62,9 @@ create constraint trigger organizations_move_epoch after insert or update or del
   for each row execute function move_epoch_of_row('organization');
 create constraint trigger projects_move_epoch after insert or update or delete on projects deferrable initially deferred
   for each row execute function move_epoch_of_row('project');
+-- Which tenant a project lies in is kept for all: nothing moves one today, but who does so reaches further than a tenant.
+create constraint trigger projects_moved_move_epoch after update on projects deferrable initially deferred
+  for each row when (old.org_id is distinct from new.org_id) execute function move_epoch_of_row('platform');
 create constraint trigger tenant_memberships_move_epoch after insert or update or delete on tenant_memberships deferrable initially deferred
   for each row execute function move_epoch_of_row('scoped');
 create constraint trigger project_memberships_move_epoch after insert or update or delete on project_memberships deferrable initially deferred
@@ -71,6 +77,8 @@ create constraint trigger project_role_bindings_move_epoch after insert or updat
   for each row execute function move_epoch_of_row('scoped');
 create constraint trigger role_definitions_move_epoch after insert or update or delete on role_definitions deferrable initially deferred
   for each row execute function move_epoch_of_row('scoped');
+create constraint trigger role_definition_versions_move_epoch after update on role_definition_versions deferrable initially deferred
+  for each row execute function move_epoch_of_row('version');
 create constraint trigger role_permissions_move_epoch after insert or update or delete on role_permissions deferrable initially deferred
   for each row execute function move_epoch_of_row('role_version');
 create constraint trigger policy_values_move_epoch after insert or update or delete on policy_values deferrable initially deferred

@@ -38,6 +38,10 @@ create unique index policy_constraints_one_current on policy_constraints (constr
 create unique index constraint_already_exists on policy_constraints (key, scope_type, coalesce(project_id, tenant_id)) nulls not distinct
   where replaced_at is null;
 
+create index policy_constraints_of_platform on policy_constraints (key) where replaced_at is null and scope_type = 'global';
+create index policy_constraints_of_tenant on policy_constraints (tenant_id) where replaced_at is null;
+create index policy_constraints_of_project on policy_constraints (project_id) where replaced_at is null;
+
 create constraint trigger policy_constraints_move_epoch after insert or update or delete on policy_constraints deferrable initially deferred
   for each row execute function move_epoch_of_row('scoped');
 
@@ -46,3 +50,6 @@ create constraint trigger policy_constraints_move_epoch after insert or update o
 alter table policy_values
   add column reason text,
   add column replaced_by uuid references users;
+create unique index policy_values_version_once on policy_values (key, scope_type, coalesce(project_id, tenant_id), version) nulls not distinct;
+create index policy_values_of_tenant on policy_values (tenant_id) where replaced_at is null;
+create index policy_values_of_project on policy_values (project_id) where replaced_at is null;

@@ -26,6 +26,8 @@ const asWritten = {
   'table role_definitions': 'the reason that the caller gave',
   'table role_definition_versions': 'the reason that the caller gave',
   'table invitations': 'the reason that the caller gave',
+  'table policy_values': 'the reason that the caller gave',
+  'table policy_constraints': 'the reason that the caller gave',
   'table audit_logs': 'the record keeps the name and the reason',
   'table idempotency_keys': 'the kept answer holds the name',
   'the files of the database': 'what tables keep, files keep',

@@ -2,7 +2,7 @@ import type { Chance } from './chance.ts'
 import { forbidden, grantable, type Tier } from './law.ts'
 import { judge } from './model.ts'
 import type { Move } from './moves.ts'
-import { ownersIn, projectsOf, type Role, type State } from './state.ts'
+import { type Binding, isOwnerRole, ownersIn, projectsOf, type Role, type State } from './state.ts'
 
 /** Keys with which somebody gets further than with others. */
 const levers: Readonly<Record<Tier, readonly string[]>> = {
@@ -102,15 +102,21 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
       return role && { kind, by, role: role.id }
     }
     case 'bind': {
-      const role = anyRole()
       const end = draw.is(0.8) ? 'never' : draw.is(0.7) ? 'later' : 'past'
+      const older = draw.is(0.3)
+        ? inState(draw, state, ({ role, scope: where }) => where === scope.id && versionsOf(state, role) > 1)
+        : undefined
+      if (older) return { kind, ...at, role: older.role, version: 1 + draw.upTo(versionsOf(state, older.role)), to: older.person, end }
+      const role = anyRole()
       return { kind, ...at, role: role.id, version: versionOf(role), to: draw.is(0.6) ? member() : whom(), end }
     }
     case 'end_binding': {
-      const here = state.bindings.filter((each) => each.scope === scope.id)
-      if (here.length === 0) return undefined
-      const { person, role } = draw.among(here)
-      return { kind, ...at, role, of: person }
+      // The owners' own, and those of people whose invitations still wait, matter more than others.
+      const inviters = [...state.invitations.values()].filter(({ state: now }) => now === 'pending').map(({ inviter }) => inviter)
+      const isWeighty = (each: Binding) => inviters.includes(each.person) || isOwnerRole(state.roles.get(each.role)!)
+      const weighty = draw.is(0.5) ? inState(draw, state, isWeighty) : undefined
+      const ended = weighty ?? inState(draw, state, ({ scope: where }) => where === scope.id)
+      return ended && { kind, by, scope: ended.scope, role: ended.role, of: ended.person }
     }
     case 'add_member': {
       const role = draw.is(0.9) ? draw.among(builtin) : anyRole()
@@ -119,7 +125,7 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
       return { kind, ...at, role: role.id, to: whom() }
     }
     case 'remove_member':
-      return { kind, ...at, of: draw.is(0.6) ? member() : whom() }
+      return { kind, ...at, of: draw.is(0.3) ? draw.among([...ownersIn(state, scope.id), by]) : draw.is(0.6) ? member() : whom() }
     case 'invite': {
       const role = anyRole()
       return { kind, ...at, role: role.id, version: versionOf(role), to: draw.is(0.5) ? stranger() : whom() }
@@ -133,7 +139,9 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
     case 'accept': {
       const all = [...state.invitations.values()].filter(({ state: now }) => now === 'pending' || draw.is(0.1))
       if (all.length === 0) return undefined
-      const invitation = draw.among(all)
+      // An inviter who may not give any more what he offered is what this move is for.
+      const overdue = all.find((each) => meaningOf(state, { kind, by: each.to, invitation: each.id }) === 'rule')
+      const invitation = overdue ?? draw.among(all)
       return { kind, by: draw.is(0.85) ? invitation.to : by, invitation: invitation.id }
     }
     case 'upgrade': {
@@ -162,25 +170,41 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
   }
 }
 
-/** Allowed, or stopped by a rule alone: everything else is refused by any server. */
-const isTelling = (state: State, move: Move): boolean => {
+const inState = (draw: Chance, { bindings }: State, fits: (binding: Binding) => boolean): Binding | undefined => {
+  const fitting = bindings.filter(fits)
+  return fitting.length > 0 ? draw.among(fitting) : undefined
+}
+const versionsOf = (state: State, role: string): number => state.roles.get(role)!.versions.length
+
+/** `rule`: nothing but a rule stops it. `dull`: any server would refuse it, for want of a key or a thing. */
+const meaningOf = (state: State, move: Move): 'allowed' | 'rule' | 'dull' => {
   const verdict = judge(state, move)
-  return verdict.allowed || verdict.is_rule
+  if (verdict.allowed) return 'allowed'
+  return verdict.is_rule ? 'rule' : 'dull'
 }
 
-/** The same move by somebody else who is stopped by nothing or by a rule alone, if there is one. */
+/** The same move by somebody else for whom it is not dull, if there is one; seldom by those who may do everything. */
 const byAnother = (draw: Chance, state: State, move: Move): Move => {
-  const others = state.people.map((by): Move => ({ ...move, by })).filter((other) => isTelling(state, other))
-  return others.length > 0 ? draw.among(others) : move
+  const others = state.people.filter((person) => draw.is(0.3) || !state.superadmins.has(person)).map((by): Move => ({ ...move, by }))
+  const fitting = others.filter((other) => meaningOf(state, other) !== 'dull')
+  return fitting.length > 0 ? draw.among(fitting) : move
 }
 
-/** A move by somebody. Most that are drawn blindly fail for want of a key or a thing: nearly all of those are drawn again. */
+/** How often a move is made once it is drawn. What is allowed leads further, what a rule stops is what the test is for. */
+const shareOf = (state: State, move: Move): number => {
+  const verdict = judge(state, move)
+  if (verdict.allowed) return 0.6
+  if (verdict.why === 'the last owner' || verdict.why === 'owned') return 0.3
+  return verdict.is_rule ? 1 : 0.1
+}
+
 export const drawMove = (draw: Chance, state: State, sides: Sides, count: number): Move => {
   for (let attempt = 0; ; attempt += 1) {
     const drawn = drawOne(draw, state, sides, count)
     if (!drawn) continue
     if (drawn.kind === 'bind_platform') return drawn
-    const move = isTelling(state, drawn) || draw.is(0.6) ? drawn : byAnother(draw, state, drawn)
-    if (attempt >= 5 || isTelling(state, move) || draw.is(0.1)) return move
+    const isDull = meaningOf(state, drawn) === 'dull'
+    const move = isDull && draw.is(0.6) ? byAnother(draw, state, drawn) : drawn
+    if (attempt >= 8 || draw.is(shareOf(state, move))) return move
   }
 }

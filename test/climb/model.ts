@@ -97,10 +97,14 @@ const define = (state: State, { by, scope: id, name, keys }: MoveOf<'define'>): 
   return yes((made) => void state.roles.set(made, newRole(made, name, scope, keys)))
 }
 
-/** A custom role of the scope, for somebody who may define there. */
-const defined = (state: State, { by, scope: id, role: role_id }: { by: string; scope: string; role: string }): Role | string => {
+/** A custom role of the scope, for somebody who has this power over roles there. */
+const defined = (
+  state: State,
+  { by, scope: id, role: role_id }: { by: string; scope: string; role: string },
+  power: 'define' | 'assign' = 'define',
+): Role | string => {
   const scope = scopeIn(state, id)
-  if (!may(state, by, `${scope.tier}.role.define`, scope)) return 'may not define'
+  if (!may(state, by, `${scope.tier}.role.${power}`, scope)) return `may not ${power}`
   const role = roleIn(state, scope, role_id)
   if (!role) return 'no such role here'
   return role.scope === null ? 'the product’s own' : role
@@ -311,12 +315,14 @@ const accept = (state: State, { by, invitation: invitation_id }: MoveOf<'accept'
 const upgrade = (state: State, move: MoveOf<'upgrade'>): Verdict => {
   const { by, scope: id, from, to } = move
   const scope = scopeIn(state, id)
-  const role = defined(state, move)
+  const power = state.upgrades_by
+  const role = defined(state, move, power)
   if (typeof role === 'string') return no(role)
+  if (!may(state, by, `${scope.tier}.role.read`, scope)) return no('may not look first')
   const [before, after] = [role.versions[from - 1], role.versions[to - 1]]
   if (from === to || !before || !after) return no('no such versions')
   if (role.state !== 'active') return against('takes no new binding')
-  const judged = withinCeiling(state, grantor(state, by, [`${scope.tier}.role.define`], scope)!, scope, after)
+  const judged = withinCeiling(state, grantor(state, by, [`${scope.tier}.role.${power}`], scope)!, scope, after)
   if (!judged) return against('ceiling')
   const moved = state.bindings.filter((each) => each.role === role.id && each.version === from)
   const isRicher = [...after].some((key) => !before.has(key))

@@ -75,14 +75,13 @@ export const mutants: Readonly<Record<string, Mutant>> = {
 }
 
 /**
- * Whoever may define may assign anything, so the ceiling of an upgrade has nobody to stop while both keys stay with the owner. With
- * this change admins define too: then it has, and the rules are told so.
+ * Whoever may define may assign anything, so the ceiling of an upgrade has nobody to stop. With these changes it has: whoever may
+ * assign may upgrade.
  */
-export const adminsDefine = inside(
-  'authz/catalogue',
-  `'tenant.shared_runtime.manage', 'tenant.access_grant.manage'`,
-  `'tenant.shared_runtime.manage', 'tenant.access_grant.manage', 'tenant.role.define'`,
-)
+export const assignersUpgrade: readonly Mutant[] = [
+  inside('roles/upgrade-role', 'import { authorizeDefine, ', 'import { authorizeAssign as authorizeDefine, '),
+  inside('roles/upgrade-preview', '.role.define`', '.role.assign`'),
+]
 export const upgradeHasNoCeiling = inside('roles/upgrade-role', 'requireWithinCeiling(authority, tier, to.permissions)', 'authority')
 
 /** How often a text occurs in its file: a change that fits twice, or no longer, is no mutant. */

@@ -94,6 +94,9 @@ const prelude = function* (draw: Chance, { scopes, roles }: State): Generator<Mo
     yield { kind: 'update', ...at, role: made(`first-${place}`), keys: second[place], expected: 1 }
     yield { kind: 'bind', ...at, role: made(`first-${place}`), version: 1, to: draw.among(['anna', 'asha']), end: 'never' }
   }
+  const anotherOwner = { role: made('tenant_owner'), version: null, end: 'never' } as const
+  if (draw.is(0.5)) yield { kind: 'bind', by: 'alice', scope: north, ...anotherOwner, to: 'arne' }
+  if (draw.is(0.5)) yield { kind: 'bind', by: 'amara', scope: mill, ...anotherOwner, role: made('project_owner'), to: 'asha' }
   // A superadmin who is somebody's colleague, by the hand of another.
   if (draw.is(0.5)) yield { kind: 'invite', by: 'grace', scope: north, role: made('first-north'), version: 1, to: 'ada' }
 }

@@ -47,6 +47,8 @@ export interface State {
   readonly roles: Map<string, Role>
   bindings: Binding[]
   readonly invitations: Map<string, Invitation>
+  /** Which power over roles lets somebody upgrade: `define`, but for a build that was changed. */
+  readonly upgrades_by: 'define' | 'assign'
 }
 
 export const scopeIn = (state: State, id: string): Scope => state.scopes.get(id)!

@@ -7,6 +7,7 @@ import type { Role, Scope, State } from './state.ts'
 export interface Tried {
   readonly live: LiveServer
   readonly url: string
+  readonly upgrades_by?: State['upgrades_by']
 }
 
 const graceWindow = '/api/v1/admin/policies/values/authorization.role_disable_grace_window_seconds'
@@ -90,7 +91,7 @@ const insertScopes = async ({ sql }: LiveServer, scopes: readonly Scope[]): Prom
 }
 
 /** The same two tenants for every sequence, and yet new ones: nothing that an earlier sequence did is left in them. */
-export const newWorld = async ({ live }: Tried): Promise<State> => {
+export const newWorld = async ({ live, upgrades_by = 'define' }: Tried): Promise<State> => {
   const roles = await ownRoles(live)
   const ids = new Map(Object.keys(standing).map((name) => [name, newId('scope') as string]))
   const scopes = Object.entries(standing).map(([name, { tier, org }]): Scope => ({ id: ids.get(name)!, name, tier, org: ids.get(org)! }))
@@ -117,6 +118,7 @@ export const newWorld = async ({ live }: Tried): Promise<State> => {
     roles,
     bindings: bound.map(({ scope, person, role }) => ({ scope: scope.id, person, role: role.id, version: 1 })),
     invitations: new Map(),
+    upgrades_by,
   }
 }
 

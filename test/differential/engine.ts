@@ -15,7 +15,11 @@ export interface Question {
   readonly tenant_id: string | null
   readonly project_id: string | null
   readonly attributes: RequestAttributes
-  readonly token: { readonly tenant_id: string | null; readonly project_id: string | null; readonly actions: readonly string[] | null } | null
+  readonly token: {
+    readonly tenant_id: string | null
+    readonly project_id: string | null
+    readonly actions: readonly string[] | null
+  } | null
   readonly elevations: readonly Elevation[]
   readonly now: string
 }

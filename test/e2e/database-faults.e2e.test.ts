@@ -54,7 +54,10 @@ describe('a connection that the database ends, and a record that it refuses', ()
     })
     for (const [name, tables] of [
       ['refuse_record', ['audit_logs']],
-      ['refuse_change', ['organizations', 'projects', 'users', 'project_memberships', 'tenant_memberships']],
+      [
+        'refuse_change',
+        ['organizations', 'projects', 'users', 'project_memberships', 'tenant_memberships', 'policy_values', 'policy_constraints'],
+      ],
     ] as const) {
       await world.sql(`create function ${name}() returns trigger language plpgsql as $$ begin
         raise exception using errcode = '58030', message = 'could not write'; end $$`)

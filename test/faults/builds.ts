@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../../server/src/db/database.ts'
+import type { Known, Wanted } from '../../server/src/epochs/fresh.ts'
 import type { ServerParts } from '../../server/src/http/server.ts'
 import type { Work } from '../../server/src/work/work.ts'
 
@@ -46,12 +47,46 @@ const answersEarly = (parts: ServerParts): ServerParts => ({
   },
 })
 
+type Answered = Promise<Known<readonly Wanted<unknown>[]>>
+
+/** `until` says how long, from its beginning, a reading may serve others who want the same. */
+const sharingReads =
+  (until: (reading: Answered) => Promise<unknown>) =>
+  (parts: ServerParts): ServerParts => {
+    const readings = new Map<string, Answered>()
+    return {
+      ...parts,
+      fresh: {
+        forRequest: () => {
+          const reader = parts.fresh.forRequest()
+          return {
+            read: (wanted) => {
+              const name = wanted.map(({ id }) => id).join()
+              const known = readings.get(name)
+              if (known) return known as never
+              const reading: Answered = reader.read(wanted)
+              readings.set(name, reading)
+              until(reading).then(
+                () => readings.delete(name),
+                () => readings.delete(name),
+              )
+              return reading as never
+            },
+          }
+        },
+      },
+    }
+  }
+
 /** The product, and what it would be with one mistake in it. Each mistake is one that somebody makes somewhere every year. */
 const builds = {
   sound: {},
   records_after: { parts: recordsAfter },
   records_apart: { parts: recordsApart },
   answers_early: { parts: answersEarly },
+  caches_for_200_ms: { parts: sharingReads(() => sleep(200)) },
+  // Spares reads by joining one that is under way, which may have looked before the change.
+  joins_reads: { parts: sharingReads((reading) => reading) },
   keeps_no_key: { server: (server) => server.prependListener('request', ({ headers }) => delete headers['idempotency-key']) },
   logs_headers: { server: (server) => server.prependListener('request', ({ headers }) => console.log(JSON.stringify(headers))) },
 } satisfies Record<string, Broken>

@@ -1,3 +1,5 @@
+import { canonicalJson } from '../../server/src/kernel/canonical-json.ts'
+
 export type Sql = <Row = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>
 
 /** What the tables say about who is where, as what. Every entry is one line of text, so that two worlds can be compared. */
@@ -11,6 +13,9 @@ export interface State {
   /** Those that nobody has accepted or ended. */
   readonly invitations: Set<string>
   readonly users: Map<string, { is_disabled: boolean }>
+  /** By scope and key. */
+  readonly policies: Map<string, { version: number; value: string }>
+  readonly constraints: Map<string, { version: number; document: string }>
 }
 
 export interface Recorded {
@@ -35,6 +40,14 @@ export const readState = async (sql: Sql): Promise<State> => {
             array_to_string(array(select p.permission_key from role_permissions p where p.role_version_id = v.id order by 1), ' ') as permissions
        from role_definitions d join role_definition_versions v on v.id = d.current_version_id where d.deleted_at is null`,
   )
+  const policies = await sql<{ scope: string; key: string; version: number; value: unknown }>(
+    `select coalesce(project_id, tenant_id)::text as scope, key, version, value from policy_values where replaced_at is null`,
+  )
+  const constraints = await sql<{ id: string; version: number; document: object }>(
+    `select constraint_id as id, version, jsonb_build_object('scope', scope_type, 'key', key, 'description', description, 'actions', actions,
+            'effect', effect, 'condition', condition, 'time_zone', time_zone, 'is_locked', is_locked, 'state', state) as document
+       from policy_constraints where replaced_at is null`,
+  )
   const users = await sql<{ id: string; is_disabled: boolean }>('select id, disabled_at is not null as is_disabled from users')
   return {
     organizations: named(await sql<Named>('select id, state, name from organizations where deleted_at is null')),
@@ -52,6 +65,8 @@ export const readState = async (sql: Sql): Promise<State> => {
     definitions: new Map(definitions.map(({ id, ...definition }) => [id, definition])),
     invitations: await lines('select id::text as line from invitations where accepted_at is null and ended_at is null'),
     users: new Map(users.map(({ id, is_disabled }) => [id, { is_disabled }])),
+    policies: new Map(policies.map(({ scope, key, version, value }) => [`${scope} ${key}`, { version, value: canonicalJson(value) }])),
+    constraints: new Map(constraints.map(({ id, version, document }) => [id, { version, document: canonicalJson(document) }])),
   }
 }
 
@@ -125,6 +140,13 @@ const switchRole = (state: State, { resource_id }: Recorded, to: string): boolea
   return true
 }
 
+const policyOf = ({ tenant_id, project_id, metadata }: Recorded) => `${project_id ?? tenant_id} ${metadata.key}`
+const writeConstraint = (state: State, { resource_id, metadata: { version, reason: _reason, ...document } }: Recorded): boolean => {
+  if ((state.constraints.get(resource_id)?.version ?? 0) !== version - 1) return false
+  state.constraints.set(resource_id, { version, document: canonicalJson(document) })
+  return true
+}
+
 /** What each recorded action does to the world; false if it could not have happened there. */
 export const steps: Readonly<Record<string, Step>> = {
   'organization.create': found('organizations', 'tenant_owner'),
@@ -136,6 +158,18 @@ export const steps: Readonly<Record<string, Step>> = {
     for (const scope of [tenant_id, ...metadata.ended_projects]) endRoles(state, scope, metadata.user_id)
     return true
   },
+  'policy.constraint.create': writeConstraint,
+  'policy.constraint.update': writeConstraint,
+  'policy.constraint.delete': (state, { resource_id, metadata }) =>
+    state.constraints.get(resource_id)?.version === metadata.version && state.constraints.delete(resource_id),
+  'policy.value.set': (state, row) => {
+    const { from, to, version } = row.metadata
+    if ((state.policies.get(policyOf(row))?.value ?? 'null') !== canonicalJson(from)) return false
+    state.policies.set(policyOf(row), { version, value: canonicalJson(to) })
+    return true
+  },
+  'policy.value.remove': (state, row) =>
+    state.policies.get(policyOf(row))?.version === row.metadata.version && state.policies.delete(policyOf(row)),
   'project.create': found('projects', 'project_owner'),
   'project.update': rename('projects'),
   'project.archive': move('projects', 'active', 'archived'),
@@ -202,8 +236,8 @@ export const steps: Readonly<Record<string, Step>> = {
   'user.enable': turn(false),
 }
 
-const copied = ({ organizations, projects, members, roles, definitions, invitations, users }: State): State =>
-  structuredClone({ organizations, projects, members, roles, definitions, invitations, users })
+const copied = ({ organizations, projects, members, roles, definitions, invitations, users, policies, constraints }: State): State =>
+  structuredClone({ organizations, projects, members, roles, definitions, invitations, users, policies, constraints })
 
 const linesOf = (state: State): Set<string> =>
   new Set([
@@ -216,6 +250,8 @@ const linesOf = (state: State): Set<string> =>
     ),
     ...[...state.invitations].map((id) => `invitation ${id}`),
     ...[...state.users].map(([id, { is_disabled }]) => `user ${id} ${is_disabled ? 'disabled' : 'active'}`),
+    ...[...state.policies].map(([which, { version, value }]) => `policy ${which} ${version} ${value}`),
+    ...[...state.constraints].map(([id, { version, document }]) => `constraint ${id} ${version} ${document}`),
   ])
 
 const namesDiffer = (kind: 'organizations' | 'projects', told: State, seen: State): string[] =>

@@ -2,7 +2,7 @@ import { fixedId } from '../../server/src/kernel/ids.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
 import { pathOf, type RightfulCall, rightfulCalls } from './rightful-calls.ts'
 
-const { org, user, usernames } = seeded
+const { org, project: projectOf, user, usernames } = seeded
 const named = new Map(usernames.map((username) => [user(username) as string, username]))
 
 /** What the fuzz has made so far, so that a request can be in order; what may be switched off is kept apart from the rest. */
@@ -85,6 +85,48 @@ export const liveWorld = async (live: LiveServer) => {
     ownerless,
   ])
 
+  const aRule = { actions: ['allocation.create'], condition: { in: { region: ['nowhere'] } }, time_zone: 'UTC' }
+  const rules: Record<string, { id: string; version: number }[]> = {}
+  const policyScopes = {
+    of_platform: { person: 'ada', params: {} as Record<string, string>, path: '/api/v1/admin/policies/constraints' },
+    of_organization: { person: 'alice', params: aurora, path: `/api/v1/orgs/${org.aurora}/policies/constraints` },
+    of_project: {
+      person: 'alice',
+      params: { project_id: projectOf.aurora },
+      path: `/api/v1/projects/${projectOf.aurora}/policies/constraints`,
+    },
+  }
+  for (const [scope, { person, path }] of Object.entries(policyScopes)) {
+    rules[scope] = []
+    for (let n = 0; n < 3; n += 1) rules[scope].push({ id: await make(person, path, { ...aRule, key: `rule-${n}` }), version: 1 })
+  }
+  const grace = 'authorization.role_disable_grace_window_seconds'
+  const single = 'authorization.break_glass_single_person'
+  const onPolicy = Object.entries(policyScopes).flatMap(([scope, { person, params }]): [string, (pick: number) => RightfulCall][] => {
+    const isPlatform = scope === 'of_platform'
+    const one = (pick: number) => at(rules[scope]!, pick) ?? { id: rules.of_platform![0]!.id, version: 1 }
+    const keyFor = (pick: number) => (isPlatform ? (pick % 2 === 0 ? grace : single) : 'tenancy.invitation_ttl_seconds')
+    // Whatever version chance names is nobody's; who names none sets it in any case.
+    const free = { expected_version: undefined }
+    const byId = (pick: number) => ({ person, params: { ...params, constraint_id: one(pick).id } })
+    return [
+      [
+        `policy.value.set_${scope}`,
+        (pick) => ({
+          person,
+          params: { ...params, key: keyFor(pick) },
+          body: { ...free, value: keyFor(pick) === single ? pick % 4 === 1 : 3600 + (pick % 1000) },
+        }),
+      ],
+      [`policy.value.remove_${scope}`, () => ({ person, params: { ...params, key: keyFor(0) } })],
+      [`policy.constraint.create_${scope}`, (pick) => ({ person, params, body: { ...aRule, key: `fuzz-${pick}` } })],
+      [`policy.constraint.read_${scope}`, byId],
+      [`policy.constraint.list_versions_${scope}`, byId],
+      [`policy.constraint.update_${scope}`, (pick) => ({ ...byId(pick), body: { ...aRule, expected_version: one(pick).version } })],
+      [`policy.constraint.delete_${scope}`, byId],
+    ]
+  })
+
   const at = <T>(list: readonly T[], pick: number): T => list[pick % list.length]!
   const ofRoles = (scope: RoleScope): Record<string, (pick: number) => RightfulCall> => {
     const { person, params, keys } = roleScopes[scope]
@@ -126,6 +168,8 @@ export const liveWorld = async (live: LiveServer) => {
   }
   const builtin = () => ({ person: 'ada', params: { role_id: fixedId('role', 'tenant_billing_viewer') } })
   const calls: Record<string, (pick: number) => RightfulCall> = {
+    ...Object.fromEntries(onPolicy),
+    ...Object.fromEntries(rightfulCalls.filter(({ operation }) => operation.is_decision).map((call) => [call.operation.id, () => call])),
     'organization.create': (pick) => ({ person: 'ada', params: {}, body: { owner_user_id: at(joiners, pick) } }),
     'organization.suspend': (pick) => ({ person: 'ada', params: { org_id: at(parked.orgs, pick) } }),
     'organization.resume': (pick) => ({ person: 'ada', params: { org_id: at(parked.orgs, pick) } }),
@@ -189,6 +233,12 @@ export const liveWorld = async (live: LiveServer) => {
     // biome-ignore lint/suspicious/noExplicitAny: an answer is read as a stranger would
     learn: (operation: string, params: Readonly<Record<string, string>>, body: any): void => {
       const ended = (each: { project: string; user_id: string }) => each.project === params.project_id && each.user_id === params.user_id
+      const [, deed, of] = /^policy\.constraint\.(create|update|delete)_(\w+)$/.exec(operation) ?? []
+      const kept = rules[of ?? '']
+      const known = kept?.findIndex(({ id }) => id === params.constraint_id) ?? -1
+      if (kept && deed === 'create') kept.push({ id: body.id, version: 1 })
+      if (kept && deed === 'update' && known >= 0) kept[known]!.version = body.version
+      if (kept && deed === 'delete' && known >= 0) kept.splice(known, 1)
       if (operation === 'project.member.add') {
         const owner = projects.find(({ id }) => id === params.project_id)?.owner
         if (owner && named.get(body.user_id) !== owner) joined.push({ project: params.project_id!, owner, user_id: body.user_id })

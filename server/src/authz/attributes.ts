@@ -30,13 +30,23 @@ const formatOf = (zone: string): Intl.DateTimeFormat => {
 }
 
 const weekdays = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
-const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
+const rfc3339 = /^(\d{4}-\d\d-\d\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
-/** The minute and the weekday of an instant in a zone; nothing, where there is no such instant or no such zone. */
+/** The instant that a text names; a day that is in no calendar, such as the 30th of February, would be read as another one. */
+const instantOf = (time: unknown): Date | undefined => {
+  const day = typeof time === 'string' ? rfc3339.exec(time)?.[1] : undefined
+  if (day === undefined) return undefined
+  const midnight = new Date(`${day}T00:00:00Z`)
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day) ? new Date(time as string) : undefined
+}
+
+/** There is a time, only nobody can read it: a rule that looks at it cannot judge, and one that asks whether it is there is told that it is. */
+const unreadable = { minute_of_day: Number.NaN, weekday: Number.NaN }
+
+/** The minute and the weekday of an instant in a zone. */
 export const localTime = (time: unknown, zone: string): Pick<Attributes, 'minute_of_day' | 'weekday'> => {
-  if (typeof time !== 'string' || !rfc3339.test(time)) return {}
-  const instant = new Date(time)
-  if (Number.isNaN(instant.getTime())) return {}
+  const instant = instantOf(time)
+  if (!instant) return unreadable
   try {
     const parts = new Map(
       formatOf(zone)
@@ -48,7 +58,7 @@ export const localTime = (time: unknown, zone: string): Pick<Attributes, 'minute
       weekday: weekdays.indexOf(parts.get('weekday') ?? '') + 1,
     }
   } catch {
-    return {}
+    return unreadable
   }
 }
 

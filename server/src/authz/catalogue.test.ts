@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { fixedId } from '../kernel/ids.ts'
 import { actions, isAction, membershipKeys, relationKeys } from './actions.ts'
 import {
   builtinRoleNames,
@@ -268,6 +269,10 @@ test('RP-01 of several platform roles the highest is recorded, and nobody has le
 
 test('the ids of built-ins are the same on every machine and all different', () => {
   expect(roleIdOf('tenant_owner')).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  expect([roleIdOf('tenant_owner'), roleVersionIdOf('tenant_owner')]).toEqual([
+    fixedId('role', 'tenant_owner'),
+    fixedId('role_version', 'tenant_owner'),
+  ])
   const ids = builtinRoleNames.flatMap((name) => [roleIdOf(name), roleVersionIdOf(name)])
   expect(new Set(ids).size).toBe(builtinRoleNames.length * 2)
   expect(builtinRoleNames.map(roleIdOf)).toEqual(builtinRoleNames.map(roleIdOf))

@@ -1,5 +1,5 @@
 import type { ActorType } from '@gatehouse/contract/operation'
-import { type AttributesIn, type Constraint, covers, denies, effectiveRules, type ScopeType } from '../policies/constraint.ts'
+import { type AttributesIn, type Constraint, covers, denies, effectiveRules, globalRules, type ScopeType } from '../policies/constraint.ts'
 import {
   type Action,
   actions,
@@ -85,9 +85,13 @@ const deny = (reason_code: ReasonCode, applied_scope: AppliedScope, policy_sourc
 
 export const hasOverride = (input: Pick<DecisionInput, 'platform'>): boolean => input.platform.allowed.has(overridePermission)
 
+/** Who can use override at all: people, and the platform's operator for anything but administering the platform. */
+const mayOverride = (action: Action, { actor }: Pick<DecisionInput, 'actor'>): boolean =>
+  actor.type === 'user' || (actor.type === 'platform_operator' && action !== 'platform.admin')
+
 /** Whether the override step is the one that allows this action. */
-export const isOverridden = (action: Action, input: Pick<DecisionInput, 'platform'>): boolean =>
-  actions[action].override_eligible && hasOverride(input)
+export const isOverridden = (action: Action, input: Pick<DecisionInput, 'platform' | 'actor'>): boolean =>
+  actions[action].override_eligible && hasOverride(input) && mayOverride(action, input)
 
 /** A token that is bound to a project reaches what is judged there, and that project's own record. */
 export const isWithinToken = (action: Action, { token, resource }: Pick<DecisionInput, 'token' | 'resource'>): boolean => {
@@ -101,14 +105,18 @@ export const isWithinToken = (action: Action, { token, resource }: Pick<Decision
 const narrowness: readonly AppliedScope[] = ['project', 'tenant', 'global']
 const reaches = ({ scope, tenant_id, project_id }: Elevation, { resource }: DecisionInput): boolean => {
   if (scope === 'global') return true
-  return scope === 'tenant' ? tenant_id === resource.tenant_id : project_id === resource.project_id
+  const [named, found] = scope === 'tenant' ? [tenant_id, resource.tenant_id] : [project_id, resource.project_id]
+  return named !== null && named === found
 }
+
+const isLive = ({ starts_at, ends_at }: Elevation, now: string): boolean =>
+  Date.parse(starts_at) <= Date.parse(now) && Date.parse(now) < Date.parse(ends_at)
 
 /** The live elevation that names this action and scope; of several the narrowest, then the one with the first id. */
 export const elevationFor = (action: Action, input: DecisionInput): Elevation | undefined => {
   if (input.elevations.length === 0 || input.actor.type !== 'user') return undefined
   return input.elevations
-    .filter((each) => each.actions.includes(action) && reaches(each, input) && each.starts_at <= input.now && input.now < each.ends_at)
+    .filter((each) => each.actions.includes(action) && reaches(each, input) && isLive(each, input.now))
     .sort((a, b) => narrowness.indexOf(a.scope) - narrowness.indexOf(b.scope) || (a.id < b.id ? -1 : 1))[0]
 }
 
@@ -139,7 +147,8 @@ export const frozenScope = (action: Action, { tenant, project }: DecisionInput):
 /** The rule that denies this request, if one does. */
 export const denyingRule = (action: Action, { constraints, attributesIn }: DecisionInput, isLockedOnly = false): Constraint | undefined => {
   if (constraints.length === 0 || !isConstrainable(action)) return undefined
-  return effectiveRules(constraints).find((rule) => (rule.is_locked || !isLockedOnly) && covers(rule, action) && denies(rule, attributesIn))
+  const chain = actions[action].tier === 'platform' ? globalRules(constraints) : constraints
+  return effectiveRules(chain).find((rule) => (rule.is_locked || !isLockedOnly) && covers(rule, action) && denies(rule, attributesIn))
 }
 
 /** The order of the questions is the specification: the first that settles the matter names the reason. */

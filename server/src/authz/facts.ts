@@ -2,10 +2,10 @@ import type { Constraint } from '../policies/constraint.ts'
 import { type ChainEnd, readChains } from '../policies/constraint-chain.ts'
 import type { Actor, Work } from '../work/work.ts'
 import { attributesIn, type RequestAttributes } from './attributes.ts'
-import { defaultPlatformRole, highestPlatformRole } from './catalogue.ts'
+import { defaultPlatformRole } from './catalogue.ts'
 import type { DecisionInput } from './decide.ts'
 import type { Place } from './kind.ts'
-import { isActive, readStandings, type Standing, standingOf } from './standing.ts'
+import { readStandings, type Standing, standingOf } from './standing.ts'
 
 export interface Facts extends DecisionInput {
   readonly standing: Standing
@@ -33,7 +33,8 @@ export const blank = (user_id: string, is_disabled: boolean): Standing =>
     project_roles: [],
   })
 
-const isNot = (state: string, found: string | null) => found !== null && found !== state
+const noElevations: DecisionInput['elevations'] = []
+const noRelations: DecisionInput['resource']['relations'] = new Set()
 
 /** What is asked about, apart from who asks. */
 export interface Circumstances {
@@ -50,25 +51,25 @@ export const factsOf = (
   constraints: readonly Constraint[],
   { actor, place, resource_type, attributes, now }: Circumstances,
 ): Facts => {
-  const grants = standing.grantsAt(now)
-  const active = standing.platform_roles.filter((role) => isActive(role, now)).map(({ name }) => name)
-  const platform_role = highestPlatformRole(active)
+  const { platform, tenant, project } = standing.grantsAt(now)
+  const platform_role = standing.platformRoleAt(now)
+  const { tenant_id, project_id, relations } = place
+  let described: DecisionInput['attributesIn'] | undefined
   return {
     actor: { id: actor.id, type: actor.type, is_disabled: standing.is_disabled },
     token: null,
-    platform: grants.platform,
-    tenant: { ...grants.tenant, is_member: standing.is_tenant_member, is_suspended: isNot('active', standing.tenant_state) },
-    project: {
-      ...grants.project,
-      // A project membership without one of the tenant that owns it cannot exist; if it did, it would count for nothing.
-      is_member: standing.is_project_member && standing.is_tenant_member,
-      is_archived: isNot('active', standing.project_state),
-    },
-    resource: { type: resource_type, tenant_id: place.tenant_id, project_id: place.project_id, relations: new Set(place.relations) },
+    platform,
+    tenant,
+    project,
+    resource: { type: resource_type, tenant_id, project_id, relations: relations.length === 0 ? noRelations : new Set(relations) },
     now,
-    elevations: [],
+    elevations: noElevations,
     constraints,
-    attributesIn: attributesIn({ time: now, ...attributes, resource_type, actor_type: actor.type }),
+    attributesIn: (zone) => {
+      // Described when the first rule asks; mostly there is none.
+      described ??= attributesIn({ ...attributes, time: attributes.time ?? now, resource_type, actor_type: actor.type })
+      return described(zone)
+    },
     standing,
     platform_role,
     may_know: standing.is_tenant_member || platform_role !== defaultPlatformRole,

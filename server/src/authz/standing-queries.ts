@@ -45,13 +45,14 @@ export type StandingRow = Static<typeof StandingRow>
 
 /** To the millisecond, like every instant; cut off, so that nothing lasts longer than it may. */
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-const role = (binding: string, version: string, expires_at: string, permissions: string) => `
+const role = (binding: string, version: string, number: string, expires_at: string, permissions: string) => `
       jsonb_build_object('binding_id', ${binding}, 'role_id', d.id, 'role_version_id', ${version}, 'name', d.name,
-        'version', coalesce((select rv.version from role_definition_versions rv where rv.id = ${version}), 1),
+        'version', ${number},
         'is_builtin', d.is_builtin, 'state', d.state, 'grace_until', ${instant('d.grace_until')}, 'expires_at', ${expires_at}, 'permissions', ${permissions})`
+const currentNumber = '(select rv.version from role_definition_versions rv where rv.id = d.current_version_id)'
 const ownKeys = `array(select p.permission_key from role_permissions p where p.role_version_id = v.id and not d.is_builtin)`
-const versioned = sqlPart(`select jsonb_agg(${role('b.id', 'v.id', instant('b.expires_at'), ownKeys)} order by b.id)`)
-const platformRole = (binding: string) => role(binding, 'd.current_version_id', 'null', "'[]'::jsonb")
+const versioned = sqlPart(`select jsonb_agg(${role('b.id', 'v.id', 'v.version', instant('b.expires_at'), ownKeys)} order by b.id)`)
+const platformRole = (binding: string) => role(binding, 'd.current_version_id', currentNumber, 'null', "'[]'::jsonb")
 const unversioned = sqlPart(`select jsonb_agg(${platformRole('b.id')} order by b.id)`)
 const unbound = sqlPart(`select ${platformRole('null')}`)
 

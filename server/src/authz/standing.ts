@@ -1,9 +1,10 @@
+import { LRUCache } from 'lru-cache'
 import type { Reader } from '../db/database.ts'
 import type { Source } from '../epochs/fresh.ts'
 import type { PlatformMismatch } from '../work/work.ts'
 import { isGrantable, type Tier } from './actions.ts'
-import { isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
-import type { Grants } from './decide.ts'
+import { type BuiltinRoleName, highestPlatformRole, isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
+import type { DecisionInput, Grants } from './decide.ts'
 import { mismatchOf, platformRolesOf } from './platform-source.ts'
 import { type BoundRole, type StandingRow, standingsOf } from './standing-queries.ts'
 
@@ -14,8 +15,10 @@ export interface Standing extends StandingRow {
   readonly platform_mismatch: PlatformMismatch | null
   /** What the roles come to at an instant: bindings end by themselves. */
   grantsAt(now: string): TierGrants
+  /** The highest platform role that counts, for the record. */
+  platformRoleAt(now: string): BuiltinRoleName
 }
-export type TierGrants = Readonly<Record<Tier, Grants>>
+export type TierGrants = Pick<DecisionInput, Tier>
 
 export interface StandingKey {
   readonly user_id: string
@@ -49,22 +52,49 @@ const grantsIn = (tier: Tier, bound: readonly BoundRole[], now: string): Grants 
   }
 }
 
+const isNot = (state: string, found: string | null) => found !== null && found !== state
+
+const worked = (row: StandingRow, platform_roles: readonly BoundRole[], now: string): TierGrants => ({
+  platform: grantsIn('platform', platform_roles, now),
+  tenant: {
+    ...grantsIn('tenant', row.tenant_roles, now),
+    is_member: row.is_tenant_member,
+    is_suspended: isNot('active', row.tenant_state),
+  },
+  project: {
+    ...grantsIn('project', row.project_roles, now),
+    // A project membership without one of the tenant that owns it cannot exist; if it did, it would count for nothing.
+    is_member: row.is_project_member && row.is_tenant_member,
+    is_archived: isNot('active', row.project_state),
+  },
+})
+
+/** Most people have one of a few combinations of roles: what these come to is worked out once and held once. */
+const shared = new LRUCache<string, TierGrants>({ max: 10_000 })
+/** All of a role that has a say in what it gives. */
+const named = (roles: readonly BoundRole[]) =>
+  roles.map(({ name, is_builtin, state, permissions }) => [name, is_builtin, state, permissions])
+const combinationOf = (row: StandingRow, platform_roles: readonly BoundRole[]): string =>
+  JSON.stringify([
+    named(platform_roles),
+    [row.tenant_state, row.is_tenant_member, named(row.tenant_roles)],
+    [row.project_state, row.is_project_member, named(row.project_roles)],
+  ])
+
+const ends = ({ expires_at, grace_until }: BoundRole): boolean => expires_at !== null || grace_until !== null
+
 export const standingOf = (row: StandingRow): Standing => {
   const platform_roles = platformRolesOf(row)
   const known = { ...row, platform_roles, platform_mismatch: mismatchOf(row) }
-  const roles = { platform: platform_roles, tenant: row.tenant_roles, project: row.project_roles }
-  const ends = Object.values(roles).flatMap((bound) => bound.flatMap(({ expires_at, grace_until }) => expires_at ?? grace_until ?? []))
-  const compute = (now: string): TierGrants => ({
-    platform: grantsIn('platform', roles.platform, now),
-    tenant: grantsIn('tenant', roles.tenant, now),
-    project: grantsIn('project', roles.project, now),
-  })
+  const highestAt = (now: string) => highestPlatformRole(platform_roles.filter((role) => isActive(role, now)).map(({ name }) => name))
+  if ([...platform_roles, ...row.tenant_roles, ...row.project_roles].some(ends))
+    return { ...known, platformRoleAt: highestAt, grantsAt: (now) => worked(row, platform_roles, now) }
   // Nothing of it ends: it can be said once for all time.
-  if (ends.length === 0) {
-    const always = compute('')
-    return { ...known, grantsAt: () => always }
-  }
-  return { ...known, grantsAt: compute }
+  const combination = combinationOf(row, platform_roles)
+  const always = shared.get(combination) ?? worked(row, platform_roles, '')
+  shared.set(combination, always)
+  const highest = highestAt('')
+  return { ...known, platformRoleAt: () => highest, grantsAt: () => always }
 }
 
 /** In the order of the keys; undefined for somebody unknown. */

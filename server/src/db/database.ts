@@ -68,7 +68,7 @@ export interface DatabaseOptions {
 }
 
 export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms = 5000, onError = () => {} }: DatabaseOptions): Database => {
-  const pool = new pg.Pool({
+  const settings: pg.PoolConfig = {
     connectionString: url,
     max: max_connections,
     types,
@@ -78,9 +78,21 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
     query_timeout: statement_timeout_ms + 1000,
     idle_in_transaction_session_timeout: 30_000,
     application_name: 'gatehouse',
-  })
-  // Without a listener a stopped database would end the process.
-  pool.on('error', onError)
+  }
+  const open = (): pg.Pool => {
+    const opened = new pg.Pool(settings)
+    // Without a listener a stopped database would end the process.
+    opened.on('error', onError)
+    return opened
+  }
+  let pool = open()
+  /** Where one line is dead, its neighbours are: found out one after the other, they would cost their time one after the other. */
+  const leaveDeadLines = (dead: pg.Pool, error: unknown) => {
+    if (dead !== pool || !(error instanceof Error) || error.message !== 'Query read timeout') return
+    pool = open()
+    // Whoever still works there finishes; nobody waits for it.
+    dead.end().catch(() => {})
+  }
 
   // Only what the database said is read as the database's: an error of a verb keeps its own meaning.
   const said = new WeakSet<object>()
@@ -98,7 +110,8 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
   const quick = (query: pg.QueryConfig): pg.QueryConfig => ({ ...query, query_timeout: 2000 }) as pg.QueryConfig
 
   const once = async <T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>): Promise<T> => {
-    const client = await heard(pool.connect())
+    const used = pool
+    const client = await heard(used.connect())
     let broken: Error | undefined
     client.on('error', onError)
     try {
@@ -115,6 +128,7 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
       await heard(client.query('commit'))
       return result
     } catch (error) {
+      leaveDeadLines(used, causeOf(error))
       // On a lost line there is nobody to roll back for us, and waiting for it would double the time.
       if (isLost(causeOf(error))) broken = error as Error
       else
@@ -129,13 +143,14 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
   }
 
   return {
-    reader: readerOf(async ({ name, text, values, parse }) =>
-      (
-        await pool.query(quick({ name, text, values: values as unknown[] })).catch((error: unknown) => {
-          throw problemOf(error)
-        })
-      ).rows.map(parse),
-    ),
+    reader: readerOf(async ({ name, text, values, parse }) => {
+      const used = pool
+      const { rows } = await used.query(quick({ name, text, values: values as unknown[] })).catch((error: unknown) => {
+        leaveDeadLines(used, error)
+        throw problemOf(error)
+      })
+      return rows.map(parse)
+    }),
     transaction: async (mode, within) => {
       for (let attempt = 1; ; attempt += 1) {
         try {

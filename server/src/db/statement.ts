@@ -26,10 +26,13 @@ const nameOf = (text: string): string => {
   return name
 }
 
-const parsers = new WeakMap<TSchema, (row: unknown) => unknown>()
-const parserOf = <S extends TSchema>(schema: S): ((row: unknown) => Static<S>) => {
-  const known = parsers.get(schema)
-  if (known) return known as (row: unknown) => Static<S>
+// By the place in the code as well as by the shape: most shapes are written where they are used, and would be compiled at each use.
+const parsers = new WeakMap<TemplateStringsArray, { members: string; parse: (row: unknown) => unknown }>()
+const membersOf = (schema: TSchema): string => Object.keys((schema as { properties?: object }).properties ?? {}).join()
+const parserOf = <S extends TSchema>(strings: TemplateStringsArray, schema: S): ((row: unknown) => Static<S>) => {
+  const known = parsers.get(strings)
+  const members = membersOf(schema)
+  if (known?.members === members) return known.parse as (row: unknown) => Static<S>
   const compiled = Compile(schema)
   const parse = (row: unknown): Static<S> => {
     if (compiled.Check(row)) return row as Static<S>
@@ -37,7 +40,7 @@ const parserOf = <S extends TSchema>(schema: S): ((row: unknown) => Static<S>) =
     const where = compiled.Errors(row).map((error) => `${error.instancePath || '/'} ${error.message}`)
     throw new Error(`a row does not have its shape: ${where.slice(0, 3).join('; ')}`)
   }
-  parsers.set(schema, parse)
+  parsers.set(strings, { members, parse })
   return parse
 }
 
@@ -51,7 +54,7 @@ export const sql =
       text += value instanceof Fragment ? value.text : `$${values.push(value)}`
       text += strings[index + 1]
     })
-    return { name: nameOf(text), text, values, parse: parserOf(shape) }
+    return { name: nameOf(text), text, values, parse: parserOf(strings, shape) }
   }
 
 /** The select list of a shape, so that it cannot drift from it. */

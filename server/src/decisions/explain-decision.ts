@@ -11,7 +11,6 @@ import {
   isOverridden,
   isWithinToken,
 } from '../authz/decide.ts'
-import type { Facts } from '../authz/facts.ts'
 import { type Judged, rolesOf } from './judge-questions.ts'
 
 type Step = Explained['steps'][number]
@@ -54,7 +53,7 @@ const stepsOf = (judged: Judged): Step[] => {
   const elevation = elevationFor(action, facts)
   if (elevation && decision.decision === 'allow')
     return tell(step('elevation', 'allowed', `A live elevation in ${scopeWords[elevation.scope]} names the action.`))
-  if (elevation) return tell(step('elevation', 'passed', 'A live elevation names the action.'), constraintStep(action, facts, true))
+  if (elevation) return tell(step('elevation', 'passed', 'A live elevation names the action.'), constraintStep(judged, true))
   tell(step('elevation', 'passed', 'No live elevation names the action here.'))
 
   if (!isMember(action, facts)) return tell(step('membership', 'denied', `The actor has no active membership of ${tierWords[tier]}.`))
@@ -69,13 +68,14 @@ const stepsOf = (judged: Judged): Step[] => {
       step('state', 'denied', `In ${frozen === 'tenant' ? 'a suspended organization' : 'an archived project'} only reads are allowed.`),
     )
   tell(step('state', 'passed', actions[action].is_read ? 'Reads are allowed in every state.' : 'Nothing is suspended or archived.'))
-  return tell(constraintStep(action, facts, false))
+  return tell(constraintStep(judged, false))
 }
 
-const constraintStep = (action: Action, facts: Facts, isLockedOnly: boolean): Step => {
-  const rule = denyingRule(action, facts, isLockedOnly)
+const constraintStep = ({ asked, facts, readable }: Judged, isLockedOnly: boolean): Step => {
+  const rule = denyingRule(asked.action, facts, isLockedOnly)
   if (!rule) return step('constraints', 'allowed', 'No constraint denies it.')
-  return step('constraints', 'denied', `The constraint ${rule.key} (version ${rule.version}) of ${scopeWords[rule.scope_type]} denies it.`)
+  const which = readable[rule.scope_type] ? `The constraint ${rule.key} (version ${rule.version})` : 'A constraint'
+  return step('constraints', 'denied', `${which} of ${scopeWords[rule.scope_type]} denies it.`)
 }
 
 const rolesGiving = (action: Action): string => {
@@ -85,7 +85,9 @@ const rolesGiving = (action: Action): string => {
 }
 
 /** What would have to be otherwise for an allow, in the words of the first thing in the way. */
-const missingOf = ({ asked: { action }, facts, decision }: Judged): string[] => {
+const missingOf = (judged: Judged): string[] => {
+  const { action } = judged.asked
+  const { decision } = judged
   const { tier } = actions[action]
   switch (decision.reason_code) {
     case null:
@@ -101,15 +103,17 @@ const missingOf = ({ asked: { action }, facts, decision }: Judged): string[] => 
     case 'permission_denied':
       return [`A role at ${tierWords[tier]} that gives ${action}: ${rolesGiving(action)}.`]
     case 'policy_constraint_denied':
-      return [wayRound(action, facts, decision.policy_source === 'in_code')]
+      return [wayRound(judged)]
   }
 }
 
-const wayRound = (action: Action, facts: Facts, isState: boolean): string => {
-  if (isState) return facts.tenant.is_suspended ? 'The organization must be resumed.' : 'The project must be restored.'
+const wayRound = ({ asked: { action }, facts, decision, readable }: Judged): string => {
+  if (decision.policy_source === 'in_code')
+    return facts.tenant.is_suspended ? 'The organization must be resumed.' : 'The project must be restored.'
   const rule = denyingRule(action, facts, elevationFor(action, facts) !== undefined)!
   const exempt = rule.is_locked ? 'it is locked, so no narrower scope can exempt from it' : 'or a narrower scope must exempt from it'
-  return `The request must not meet the condition of ${rule.key}, or ${scopeWords[rule.scope_type]} must change that constraint; ${exempt}.`
+  const which = readable[rule.scope_type] ? rule.key : 'that constraint'
+  return `The request must not meet the condition of ${which}, or ${scopeWords[rule.scope_type]} must change that constraint; ${exempt}.`
 }
 
 /** How a decision came about, as far as the caller may know. */

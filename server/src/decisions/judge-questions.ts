@@ -72,8 +72,10 @@ export const judgeQuestions = async (
     let readable = everything
     if (!isCaller(caller, actor)) {
       const facts = factsOf(callers, constraints, asOther)
-      requireAllowed(trail, { alternatives: asked.asking, kind: asked.kind, place, is_there: isThere(asked, callers) }, facts)
       readable = readableTo(facts)
+      // Whoever may ask about everything is told what holds nowhere, too.
+      const is_there = readable.global || isThere(asked, callers)
+      requireAllowed(trail, { alternatives: asked.asking, kind: asked.kind, place, is_there }, facts)
       standing = readable.global ? standingIn(actor, found) : veiled(actor, found)
     } else if (!hasAskedAboutSelf) {
       const self = { ...nowhere, id: caller.id, relations: ['self' as const] }
@@ -139,7 +141,10 @@ const decidedBy = ({ asked: { action }, facts, decision, readable }: Judged): De
     bindings: givingRoles(action, decision, facts)
       .filter(({ gives, scope }) => gives && readable[scope])
       .map(({ state: _state, expires_at: _end, gives: _gives, ...binding }) => binding) as DecidedBy['bindings'],
-    constraint: rule ? { constraint_id: rule.constraint_id as never, key: rule.key, version: rule.version, scope: rule.scope_type } : null,
+    constraint:
+      rule && readable[rule.scope_type]
+        ? { constraint_id: rule.constraint_id as never, key: rule.key, version: rule.version, scope: rule.scope_type }
+        : null,
   }
 }
 

@@ -5,7 +5,7 @@ import type { Facts } from '../authz/facts.ts'
 import type { Asking } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import { holds } from '../policies/condition.ts'
-import { covers, effectiveRules } from '../policies/constraint.ts'
+import { covers, effectiveRules, globalRules } from '../policies/constraint.ts'
 import { judgeQuestions } from './judge-questions.ts'
 import { readQuestions } from './question.ts'
 
@@ -14,7 +14,9 @@ const everyAction = Object.keys(actions) as Action[]
 /** Denied for want of what only a particular request could say: no rule is known to hold, but one may. */
 const isConditional = (action: Action, { policy_source }: Decision, { constraints, attributesIn }: Facts): boolean =>
   policy_source === 'policy_values' &&
-  !effectiveRules(constraints).some((rule) => covers(rule, action) && holds(rule.condition, attributesIn(rule.time_zone)) === true)
+  !effectiveRules(actions[action].tier === 'platform' ? globalRules(constraints) : constraints).some(
+    (rule) => covers(rule, action) && holds(rule.condition, attributesIn(rule.time_zone)) === true,
+  )
 
 /** Every action, judged in one place at one moment: so it cannot disagree with a decision. */
 export const readMyPermissions: Asking<typeof Op> = async (asker, { query }) => {

@@ -74,6 +74,9 @@ const readMoment = async (reader: Pick<Tx, 'one'>, scopes: readonly string[]): P
   return { now, epochs: new Map(epochs.map((epoch) => [epoch.id, epoch])) }
 }
 
+/** Before anything was read: nothing that is kept bears its stamps. */
+const nowhen: Moment = { now: '', epochs: new Map() }
+
 /** All of one source in one statement, all sources in one snapshot. */
 const loadAll = async (tx: Tx, wanted: readonly Wanted<unknown>[]): Promise<Map<string, unknown>> => {
   const loaded = new Map<string, unknown>()
@@ -99,18 +102,21 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
     return questions.map(() => moment)
   })
 
-  const load = together(async (questions: readonly { missing: readonly Wanted<unknown>[]; scopes: readonly string[] }[]) =>
-    database.transaction('read', async (tx) => {
-      const moment = await readMoment(
-        tx,
-        questions.flatMap(({ scopes }) => scopes),
-      )
-      const loaded = await loadAll(
-        tx,
-        questions.flatMap(({ missing }) => missing),
-      )
-      return questions.map(() => ({ moment, loaded }))
-    }),
+  const load = together(
+    async (questions: readonly { missing: readonly Wanted<unknown>[]; scopes: readonly string[] }[]) =>
+      database.transaction('read', async (tx) => {
+        const moment = await readMoment(
+          tx,
+          questions.flatMap(({ scopes }) => scopes),
+        )
+        const loaded = await loadAll(
+          tx,
+          questions.flatMap(({ missing }) => missing),
+        )
+        return questions.map(() => ({ moment, loaded }))
+      }),
+    // Reading takes longer than proving: one more at a time, so that the database has something to do while rows are made into things.
+    { most_runs: 2, most_questions: 64 },
   )
 
   const stillSo = ({ id, tenant_id }: Wanted<unknown>, moment: Moment): Kept | undefined => {
@@ -124,7 +130,9 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
   ): Promise<Known<readonly Wanted<unknown>[]> & Proved> => {
     const scopes = scopesOf(wanted)
     const isProved = proved !== undefined && scopes.every((scope) => proved.scopes.has(scope))
-    let moment = isProved ? proved.moment : await momentOf(scopes)
+    // Of what nothing is kept, nothing has to be proved: it is read together with its moment.
+    const isUnknown = wanted.every(({ id }) => !kept.has(id))
+    let moment = isProved ? proved.moment : isUnknown ? nowhen : await momentOf(scopes)
     const found = new Map<string, unknown>()
     for (let attempt = 1; ; attempt += 1) {
       found.clear()
@@ -149,6 +157,18 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
     return { moment, scopes: new Set(scopes), values: wanted.map(({ id }) => found.get(id)) as never }
   }
 
+  /** What was proved since the request came, and is kept, needs nobody to be asked. */
+  const readKept = (wanted: readonly Wanted<unknown>[], proved: Proved | undefined): Known<readonly Wanted<unknown>[]> | undefined => {
+    if (!proved) return undefined
+    const values: unknown[] = []
+    for (const each of wanted) {
+      const entry = each.tenant_id === null || proved.scopes.has(each.tenant_id) ? stillSo(each, proved.moment) : undefined
+      if (!entry) return undefined
+      values.push(entry.value)
+    }
+    return { moment: proved.moment, values: values as never }
+  }
+
   /** Rejects when the time is over; what still comes is not heard. */
   const inTime = async <T>(reading: Promise<T>, left_ms: number): Promise<T> => {
     const { promise: late, reject } = Promise.withResolvers<never>()
@@ -162,14 +182,20 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
   return {
     forRequest: () => {
       let proved: Proved | undefined
+      let proved_at = 0
       // All reads of a request together have one limit, or three slow ones would make an answer three times as late.
       let left_ms = limit_ms
       return {
         read: async (wanted) => {
           const began = performance.now()
-          const known = await inTime(read(wanted, proved), left_ms)
+          // A body may come long after its headers; a proof from before is then no proof any more.
+          const recent = began - proved_at < limit_ms ? proved : undefined
+          const at_hand = readKept(wanted, recent)
+          if (at_hand) return at_hand as never
+          const known = await inTime(read(wanted, recent), left_ms)
           left_ms -= performance.now() - began
           proved = known
+          proved_at = began
           return known as never
         },
       }

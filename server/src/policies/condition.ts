@@ -1,5 +1,5 @@
-import { BlockList, isIP } from 'node:net'
-import type { AttributeName, Condition } from '@gatehouse/contract/conditions'
+import { BlockList, isIP, SocketAddress } from 'node:net'
+import { type AttributeName, attributeNames, type Condition } from '@gatehouse/contract/conditions'
 
 /** What a request says of itself, as it was found: a value may be of any type, or absent. */
 export type Attributes = { readonly [A in AttributeName]?: unknown }
@@ -20,72 +20,95 @@ const allOf = (truths: readonly Truth[]): Truth => {
 const not = (truth: Truth): Truth => (truth === undefined ? undefined : !truth)
 const anyOf = (truths: readonly Truth[]): Truth => not(allOf(truths.map(not)))
 
-const isOneOf = (value: unknown, listed: readonly (string | number)[]): Truth => {
-  if (typeof listed[0] === 'number') return isInteger(value) ? listed.includes(value) : undefined
-  return isText(value) ? listed.includes(value) : undefined
+const isOneOf = (value: unknown, listed: unknown): Truth => {
+  if (!Array.isArray(listed) || listed.length === 0) return undefined
+  if (listed.every(isInteger)) return isInteger(value) ? listed.includes(value) : undefined
+  return isText(value) && listed.every(isText) ? listed.includes(value) : undefined
 }
 
-const lists = new WeakMap<readonly string[], BlockList>()
-const listOf = (ranges: readonly string[]): BlockList => {
+type Family = 'ipv4' | 'ipv6'
+const familyOf = (address: string): Family | undefined => (({ 4: 'ipv4', 6: 'ipv6' }) as const)[isIP(address) as 4 | 6]
+
+/** One list a family: an address of one lies in no range of the other, which Node's own list would not say. */
+const listsOf = (ranges: readonly string[]): Readonly<Record<Family, BlockList>> => {
   const known = lists.get(ranges)
   if (known) return known
-  const list = new BlockList()
+  const made = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {
     const [address = '', prefix] = range.split('/')
-    list.addSubnet(address, Number(prefix), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+    const family = familyOf(address) ?? 'ipv4'
+    made[family].addSubnet(address, Number(prefix), family)
   }
-  lists.set(ranges, list)
-  return list
+  lists.set(ranges, made)
+  return made
 }
-const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
-const isWithin = (value: unknown, ranges: readonly string[]): Truth => {
-  if (!isText(value)) return undefined
-  const address = mapped.exec(value)?.[1] ?? value
-  const family = isIP(address)
-  return family === 0 ? undefined : listOf(ranges).check(address, family === 6 ? 'ipv6' : 'ipv4')
+const lists = new WeakMap<readonly string[], Readonly<Record<Family, BlockList>>>()
+
+const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
+/** One spelling an address; an IPv4 address written as IPv6 is that IPv4 address. */
+const plain = (address: string, family: Family): string => {
+  const spelt = family === 'ipv4' ? address : new SocketAddress({ address, family }).address
+  return mapped.exec(spelt)?.[1] ?? spelt
 }
 
-const isBetween = (value: unknown, [from = 0, until = 0]: readonly number[]): Truth => {
-  if (!isInteger(value)) return undefined
+const isWithin = (value: unknown, ranges: unknown): Truth => {
+  const family = isText(value) ? familyOf(value) : undefined
+  if (!isText(value) || !family || !isTexts(ranges)) return undefined
+  const address = plain(value, family)
+  const own = familyOf(address) ?? family
+  return listsOf(ranges)[own].check(address, own)
+}
+
+const isBetween = (value: unknown, bounds: unknown): Truth => {
+  if (!isInteger(value) || !Array.isArray(bounds) || bounds.length !== 2 || !bounds.every(isInteger)) return undefined
+  const [from, until] = bounds as [number, number]
   return from <= until ? from <= value && value < until : value >= from || value < until
 }
 
-const compared = (value: unknown, holds: (value: number) => boolean): Truth => (isInteger(value) ? holds(value) : undefined)
-const flagged = (value: unknown, holds: (flags: readonly string[]) => boolean): Truth => (isTexts(value) ? holds(value) : undefined)
+const compared = (value: unknown, bound: unknown, holds: (value: number, bound: number) => boolean): Truth =>
+  isInteger(value) && isInteger(bound) ? holds(value, bound) : undefined
+const flagged = (value: unknown, listed: unknown, holds: (flags: readonly string[], listed: readonly string[]) => boolean): Truth =>
+  isTexts(value) && isTexts(listed) ? holds(value, listed) : undefined
 
-type Tested = Readonly<Record<string, never>>
-/** What each operator says of one attribute's value beside what the rule lists. */
-const operators: Record<string, (value: unknown, listed: never) => Truth> = {
+/** What each operator says of one attribute's value beside what the rule lists. Either may be anything: what does not fit says nothing. */
+const operators: Record<string, (value: unknown, listed: unknown) => Truth> = {
   in: isOneOf,
   not_in: (value, listed) => not(isOneOf(value, listed)),
-  at_least: (value, least: number) => compared(value, (amount) => amount >= least),
-  at_most: (value, most: number) => compared(value, (amount) => amount <= most),
-  has_any: (value, listed: string[]) => flagged(value, (flags) => listed.some((flag) => flags.includes(flag))),
-  has_all: (value, listed: string[]) => flagged(value, (flags) => listed.every((flag) => flags.includes(flag))),
-  has_none: (value, listed: string[]) => flagged(value, (flags) => !listed.some((flag) => flags.includes(flag))),
+  at_least: (value, least) => compared(value, least, (amount, bound) => amount >= bound),
+  at_most: (value, most) => compared(value, most, (amount, bound) => amount <= bound),
+  has_any: (value, wanted) => flagged(value, wanted, (flags, listed) => listed.some((flag) => flags.includes(flag))),
+  has_all: (value, wanted) => flagged(value, wanted, (flags, listed) => listed.every((flag) => flags.includes(flag))),
+  has_none: (value, wanted) => flagged(value, wanted, (flags, listed) => !listed.some((flag) => flags.includes(flag))),
   within: isWithin,
   not_within: (value, listed) => not(isWithin(value, listed)),
   between: isBetween,
 }
 
+const unknown: readonly Truth[] = [undefined]
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const isNamed = (name: unknown): name is AttributeName => attributeNames.includes(name as AttributeName)
+
+/** A test that is not spelt as this version spells it can say nothing; and what tests nothing is none. */
 const testsOf = (operator: string, tested: unknown, attributes: Attributes): readonly Truth[] => {
   switch (operator) {
     case 'any':
-      return [anyOf((tested as Condition[]).map((group) => holds(group, attributes)))]
+      return Array.isArray(tested) && tested.length > 0 ? [anyOf(tested.map((group) => holds(group, attributes)))] : unknown
     case 'not':
       return [not(holds(tested as Condition, attributes))]
     case 'present':
-      return (tested as AttributeName[]).map((name) => !isAbsent(attributes[name]))
     case 'absent':
-      return (tested as AttributeName[]).map((name) => isAbsent(attributes[name]))
+      return Array.isArray(tested) && tested.length > 0
+        ? tested.map((name) => (isNamed(name) ? isAbsent(attributes[name]) === (operator === 'absent') : undefined))
+        : unknown
     default: {
-      // An operator that this version does not know can say nothing.
       const says = Object.hasOwn(operators, operator) ? operators[operator] : undefined
-      return Object.entries(tested as Tested).map(([name, listed]) => says?.(attributes[name as AttributeName], listed))
+      if (!says || !isObject(tested) || Object.keys(tested).length === 0) return unknown
+      return Object.entries(tested).map(([name, listed]) => (isNamed(name) ? says(attributes[name], listed) : undefined))
     }
   }
 }
 
 /** Whether a condition holds for a request; undefined where that cannot be said. */
 export const holds = (condition: Condition, attributes: Attributes): Truth =>
-  allOf(Object.entries(condition).flatMap(([operator, tested]) => testsOf(operator, tested, attributes)))
+  isObject(condition) ? allOf(Object.entries(condition).flatMap(([operator, tested]) => testsOf(operator, tested, attributes))) : undefined

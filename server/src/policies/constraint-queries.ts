@@ -23,8 +23,9 @@ export const chainsOf = (tenant_ids: readonly (string | null)[], project_ids: re
   select coalesce((
     select jsonb_agg(jsonb_build_object('constraint_id', c.constraint_id, 'version', c.version, 'key', c.key, 'scope_type', c.scope_type,
              'actions', c.actions, 'condition', c.condition, 'time_zone', c.time_zone, 'is_locked', c.is_locked, 'state', c.state))
-      from policy_constraints c
-     where c.replaced_at is null
-       and (c.scope_type = 'global' or c.tenant_id = place.tenant_id or c.project_id = place.project_id)), '[]') as rules
+      from (
+        select * from policy_constraints g where g.replaced_at is null and g.scope_type = 'global'
+        union all select * from policy_constraints t where t.replaced_at is null and t.tenant_id = place.tenant_id
+        union all select * from policy_constraints p where p.replaced_at is null and p.project_id = place.project_id) c), '[]') as rules
     from unnest(${tenant_ids}::uuid[], ${project_ids}::uuid[]) with ordinality as place (tenant_id, project_id, n)
    order by place.n`

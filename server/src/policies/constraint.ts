@@ -29,15 +29,23 @@ const thatCounts = (sameKey: readonly Constraint[]): Constraint => {
 
 const byWidthThenKey = (a: Constraint, b: Constraint) => width(a) - width(b) || (a.key < b.key ? -1 : 1)
 
-const effective = new WeakMap<readonly Constraint[], readonly Constraint[]>()
-/** The rules of a chain that can deny at all, in the order in which they decide. Remembered per list, which is never changed. */
-export const effectiveRules = (chain: readonly Constraint[]): readonly Constraint[] => {
-  const known = effective.get(chain)
-  if (known) return known
-  const counting = [...Map.groupBy(chain, ({ key }) => key).values()].map(thatCounts).filter(isActive).sort(byWidthThenKey)
-  effective.set(chain, counting)
-  return counting
+/** Remembered per list, which is never changed. */
+const remembered = (compute: (chain: readonly Constraint[]) => readonly Constraint[]) => {
+  const known = new WeakMap<readonly Constraint[], readonly Constraint[]>()
+  return (chain: readonly Constraint[]): readonly Constraint[] => {
+    const found = known.get(chain) ?? compute(chain)
+    known.set(chain, found)
+    return found
+  }
 }
+
+/** The rules of a chain that can deny at all, in the order in which they decide. */
+export const effectiveRules = remembered((chain) =>
+  [...Map.groupBy(chain, ({ key }) => key).values()].map(thatCounts).filter(isActive).sort(byWidthThenKey),
+)
+
+/** Over the platform's own actions no tenant rules, neither to deny nor to exempt. */
+export const globalRules = remembered((chain) => chain.filter(({ scope_type }) => scope_type === 'global'))
 
 /** A group is written `allocation.*` and means every key that begins so. */
 export const covers = ({ actions }: Pick<Constraint, 'actions'>, action: string): boolean =>

@@ -16,7 +16,6 @@ const seeded: [PolicyKey, unknown, number | undefined, number | undefined][] = [
   ['rate_limit.api_requests_per_minute', 600, 1, 10_000_000],
   ['authorization.break_glass_max_seconds', 3600, 60, 86_400],
   ['authorization.break_glass_single_person', false, undefined, undefined],
-  ['authorization.platform_role_source', 'bindings', undefined, undefined],
   ['authorization.opa.parity_ratio', 0.9999, 0, 1],
   ['authorization.opa.parity_window_seconds', 86_400, 60, 2_592_000],
   ['authorization.opa.parity_min_samples', 10_000, 1, 1_000_000_000],
@@ -26,6 +25,15 @@ test.each(seeded)('%s is defined with its default and bounds', (key, value, mini
   const { default: found, bounds } = definitionOf(key)
   expect(found).toEqual(value)
   expect({ minimum: bounds.minimum, maximum: bounds.maximum }).toEqual({ minimum, maximum })
+})
+
+test('DE-20 these three, and no others, may be set for a tenant or a project: two only to be shorter, one freely', () => {
+  const narrower = keys.filter((key) => definitionOf(key).direction !== 'global').map((key) => `${key} ${definitionOf(key).direction}`)
+  expect(narrower.sort()).toEqual([
+    'auth.iam_token_issuer.provider_session_ttl_seconds tighten_lower',
+    'auth.service_account_token_ttl_seconds tighten_lower',
+    'tenancy.invitation_ttl_seconds most_specific',
+  ])
 })
 
 test('the grace window of disabled roles is defined and has no default', () => {
@@ -49,9 +57,9 @@ describe.each(keys)('%s', (key) => {
 
   test('it says what it is for, and where it may be set', () => {
     expect(definition.purpose).toMatch(/^[A-Z].{10,}\.$/)
-    // What the platform alone says has no direction; whatever may be said elsewhere too has one.
-    expect(definition.scopes[0]).toBe('global')
-    expect(definition.direction === 'global').toBe(definition.scopes.length === 1)
+    // What the platform alone sets has no direction; what others may set too, has one.
+    const scopes = definition.direction === 'global' ? ['global'] : ['global', 'tenant', 'project']
+    expect(definition.scopes).toEqual(scopes)
   })
 
   test('anything of another type is nothing', () => {

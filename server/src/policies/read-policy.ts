@@ -16,7 +16,7 @@ interface PolicyAsked extends PolicyPlace {
   readonly key: PolicyKey
 }
 
-const valueOf = <K extends PolicyKey>(key: K, chain: readonly ChainValue[]): PolicyValue<K> => {
+const required = <K extends PolicyKey>(key: K, chain: readonly ChainValue[]): PolicyValue<K> => {
   const effective = effectiveValue(key, chain)
   if (effective === undefined)
     throw new Problem('policy_unavailable', undefined, new Error(`policy ${key} is ${chain.length > 0 ? 'unreadable' : 'missing'}`))
@@ -31,7 +31,7 @@ export const readPolicy = async <K extends PolicyKey>(
   reader: Pick<Reader, 'many'>,
   key: K,
   place: PolicyPlace = platform,
-): Promise<PolicyValue<K>> => valueOf(key, await readChain(reader, { key, ...place }))
+): Promise<PolicyValue<K>> => required(key, await readChain(reader, { key, ...place }))
 
 const policyChains: Source<PolicyAsked, readonly ChainValue[]> = {
   name: 'policy',
@@ -44,6 +44,8 @@ const policyChains: Source<PolicyAsked, readonly ChainValue[]> = {
   },
 }
 
+/** What a chain that is kept comes to. */
+const worked = new WeakMap<readonly ChainValue[], unknown>()
 /** The same, for what is asked so often that it is kept while it is proved to be so. */
 export const readPolicyFresh = async <K extends PolicyKey>(
   fresh: FreshReader,
@@ -51,5 +53,8 @@ export const readPolicyFresh = async <K extends PolicyKey>(
   place: PolicyPlace = platform,
 ): Promise<PolicyValue<K>> => {
   const { values } = await fresh.read([want(policyChains, { key, ...place })])
-  return valueOf(key, values[0] ?? [])
+  const chain = values[0] ?? []
+  const known = worked.get(chain) ?? required(key, chain)
+  worked.set(chain, known)
+  return known as PolicyValue<K>
 }

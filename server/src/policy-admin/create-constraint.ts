@@ -2,8 +2,13 @@ import type { Constraint, createPlatformConstraint as Op } from '@gatehouse/cont
 import type { Input } from '@gatehouse/contract/operation'
 import type { Verb } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import { currentConstraints } from './constraint-version-queries.ts'
 import { authorizeWrite, type ScopeParams } from './policy-scope.ts'
 import { requireSound, writeConstraintVersion } from './write-constraint-version.ts'
+
+/** Rules that one scope may have at a time. */
+const most = 200
 
 export const createConstraint: Verb<ScopeParams, unknown, Input<typeof Op>['body'], Constraint> = async (work, { params, body }) => {
   const scope = await authorizeWrite(work, 'policy_constraint', params)
@@ -17,6 +22,8 @@ export const createConstraint: Verb<ScopeParams, unknown, Input<typeof Op>['body
     state = 'active',
     reason = null,
   } = body
+  // Each decision judges all rules of its chain: what is unbounded would make all of them slow.
+  if ((await work.tx.many(currentConstraints(scope, null, most))).length === most) throw new Problem('state_conflict', { maximum: most })
   requireSound({ actions, condition, time_zone }, scope)
   return writeConstraintVersion(work, scope, 'policy.constraint.create', {
     id: newId('constraint'),

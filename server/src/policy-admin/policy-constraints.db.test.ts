@@ -384,3 +384,23 @@ describe('two at once', () => {
     }
   })
 })
+
+test('D10 a scope has at most 200 constraints at a time', async () => {
+  const { org } = seeded
+  const path = `/api/v1/orgs/${org.borealis}/policies/constraints`
+  const before = (
+    await live.sql<{ n: number }>(`select count(*)::int as n from policy_constraints where tenant_id = $1 and replaced_at is null`, [
+      org.borealis,
+    ])
+  )[0]!.n
+  await live.sql(
+    `insert into policy_constraints (constraint_id, version, key, scope_type, tenant_id, actions, condition, time_zone, is_locked, state, created_at)
+     select gen_random_uuid(), 1, 'many-' || n, 'tenant', $1, '{tenant.billing.read}', '{}', 'UTC', false, 'disabled', now() from generate_series(1, $2) n`,
+    [org.borealis, 200 - before],
+  )
+  const body = { key: 'one-more', actions: ['tenant.billing.read'], condition: {}, state: 'disabled' }
+  const refused = await live.call('bella', 'POST', path, { body })
+  expect([refused.status, refused.body.code, refused.body.details]).toEqual([409, 'state_conflict', { maximum: 200 }])
+  await live.sql(`delete from policy_constraints where key = 'many-1'`)
+  expect((await live.call('bella', 'POST', path, { body })).status).toBe(201)
+})

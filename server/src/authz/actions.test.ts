@@ -1,0 +1,71 @@
+import { describe, expect, test } from 'vitest'
+import { type Action, actions, isConstrainable, isGrantable, membershipKeys, overridePermission, relationKeys } from './actions.ts'
+
+// Written down by hand, like the tables of the catalogue's test: a list that the code made would agree with itself.
+
+const names = Object.keys(actions) as Action[]
+const having = (has: (action: Action) => boolean) => names.filter(has).sort()
+
+test('DE-21 these are reads, and nothing else still works in what is frozen', () => {
+  const reads = `
+    allocation.read                  me.read
+    platform.audit.read              platform.authz.evaluate      platform.node.read       platform.ops.read    platform.ops.runbook.read
+    project.access_grant.read        project.audit.read           project.member.read      project.policy.read  project.read
+    project.role.read                project.service_account.read project.ssh_key.read
+    storage.credential.read          storage.mount_plan.read      storage.read
+    tenant.audit.read                tenant.billing.read          tenant.invoice.read      tenant.policy.read   tenant.project.read
+    tenant.project.read_own          tenant.read                  tenant.role.read         tenant.shared_runtime.read
+    tenant.user.read                 workload.read`
+  expect(having((action) => actions[action].is_read)).toEqual(reads.trim().split(/\s+/).sort())
+})
+
+test('DE-01 what runs on machines and what is stored says so of itself; nothing else says anything', () => {
+  const onMachines = ['allocation.', 'terminal.', 'workload.']
+  for (const action of names) {
+    const isOnMachine = onMachines.some((group) => action.startsWith(group))
+    const carried = isOnMachine ? ['region', 'sku', 'gpus', 'flags'] : action.startsWith('storage.') ? ['region', 'flags'] : []
+    expect([action, actions[action].carries]).toEqual([action, carried])
+  }
+})
+
+test('DE-06 the override has one name, which is no action', () => {
+  expect(overridePermission).toBe('authorization.override.all')
+})
+
+describe('what comes without a role', () => {
+  test('DE-08 each is judged where it belongs', () => {
+    const tiers = (['me.read', 'tenant.project.read_own', 'tenant.user.leave', 'project.member.leave'] as const).map(
+      (action) => actions[action].tier,
+    )
+    expect(tiers).toEqual(['platform', 'tenant', 'tenant', 'project'])
+  })
+
+  test('DE-08 the person himself may see himself and leave; belonging shows the own projects, and the project', () => {
+    expect([...relationKeys.self].sort()).toEqual(['me.read', 'project.member.leave', 'tenant.user.leave'])
+    expect(membershipKeys).toEqual({ 'tenant.project.read_own': 'tenant', 'project.read': 'project' })
+  })
+
+  test('DE-10 no rule takes away what is the person’s own, and everything else can be ruled', () => {
+    const own = ['me.invitation.accept', 'me.read', 'project.member.leave', 'tenant.project.read_own', 'tenant.user.leave']
+    expect(having((action) => !isConstrainable(action))).toEqual(own)
+  })
+})
+
+test('RP-10 a custom role holds what is of its tier, without the keys that have no ceiling and those that nobody gives', () => {
+  const never = [
+    'tenant.role.assign_any',
+    'tenant.role.define',
+    'tenant.project.appoint_owner',
+    'project.role.assign_any',
+    'project.role.define',
+    'tenant.user.leave',
+    'tenant.project.read_own',
+    'project.member.leave',
+  ]
+  for (const tier of ['tenant', 'project'] as const)
+    expect(having((action) => isGrantable(action, tier))).toEqual(
+      having((action) => actions[action].tier === tier && !never.includes(action)),
+    )
+  expect(having((action) => isGrantable(action, 'platform'))).toEqual([])
+  expect(['authorization.override.all', 'constructor', 'tenant.*'].filter((key) => isGrantable(key, 'tenant'))).toEqual([])
+})

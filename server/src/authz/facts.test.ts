@@ -1,0 +1,211 @@
+import { describe, expect, test } from 'vitest'
+import type { Statement } from '../db/statement.ts'
+import type { Constraint } from '../policies/constraint.ts'
+import { type Actor, newTrail, type Work } from '../work/work.ts'
+import { permissionsOf } from './catalogue.ts'
+import { blank, type Circumstances, factsOf, nobody, readFacts, readFactsIn } from './facts.ts'
+import { nowhere, type Place, platformKind, selfKind, thePlatform } from './kind.ts'
+import { standingOf } from './standing.ts'
+import type { BoundRole, StandingRow } from './standing-queries.ts'
+
+// What the database says is in `facts.db.test.ts`; here it is said by hand.
+
+const now = '2026-11-16T12:00:00.000Z'
+const role = (name: string, state = 'active'): BoundRole => ({
+  ...{ binding_id: 'b', role_id: 'r', role_version_id: 'v', name, version: 1, is_builtin: true },
+  ...{ state, grace_until: null, expires_at: null, permissions: [] },
+})
+const row = (said: Partial<StandingRow> = {}): StandingRow => ({
+  user_id: 'alice',
+  is_disabled: false,
+  ...{ platform_bindings: [], role_by_column: null, was_ever_bound: true, platform_role_source: 'bindings' },
+  tenant_state: 'active',
+  is_tenant_member: true,
+  tenant_roles: [role('tenant_viewer')],
+  project_tenant_id: 'aurora',
+  project_state: 'active',
+  is_project_member: true,
+  project_roles: [role('project_viewer')],
+  ...said,
+})
+const rule: Constraint = {
+  ...{ constraint_id: 'c', version: 1, key: 'k', scope_type: 'tenant', actions: ['tenant.*'], condition: {}, time_zone: 'UTC' },
+  ...{ is_locked: false, state: 'active' },
+}
+const inTraining: Place = { id: 'row', tenant_id: 'aurora', project_id: 'training', relations: ['self'] }
+const circumstances: Circumstances = {
+  actor: { type: 'user', id: 'alice' },
+  place: inTraining,
+  resource_type: 'project',
+  attributes: {},
+  now,
+}
+const factsFor = (said: Partial<StandingRow>, of: Partial<Circumstances> = {}) =>
+  factsOf(standingOf(row(said)), [], { ...circumstances, ...of })
+
+describe('the input of a decision', () => {
+  test('DE-04 it is what was read, tier by tier, of the place that was asked about', () => {
+    const standing = standingOf(row({ platform_bindings: [role('platform_ops')] }))
+    const constraints = [rule]
+    const { attributesIn: _attributesIn, ...facts } = factsOf(standing, constraints, circumstances)
+    const none = new Set<string>()
+    expect(facts).toEqual({
+      actor: { id: 'alice', type: 'user', is_disabled: false },
+      token: null,
+      platform: { allowed: permissionsOf('platform_ops'), by_disabled: none },
+      tenant: { allowed: permissionsOf('tenant_viewer'), by_disabled: none, is_member: true, is_suspended: false },
+      project: { allowed: permissionsOf('project_viewer'), by_disabled: none, is_member: true, is_archived: false },
+      resource: { type: 'project', tenant_id: 'aurora', project_id: 'training', relations: new Set(['self']) },
+      now,
+      elevations: [],
+      constraints,
+      standing,
+      platform_role: 'platform_ops',
+      may_know: true,
+    })
+  })
+
+  test('DE-05 who is disabled is disabled', () => {
+    expect(factsFor({ is_disabled: true }).actor.is_disabled).toBe(true)
+  })
+
+  test.each([
+    [null, false],
+    ['active', false],
+    ['suspended', true],
+    ['archived', true],
+    ['Active', true],
+    ['', true],
+  ])('DE-21 in the state %s it is frozen: %s', (state, isFrozen) => {
+    expect(factsFor({ tenant_state: state })).toMatchObject({ tenant: { is_suspended: isFrozen }, project: { is_archived: false } })
+    expect(factsFor({ project_state: state })).toMatchObject({ tenant: { is_suspended: false }, project: { is_archived: isFrozen } })
+  })
+
+  test.each([
+    [true, true, true],
+    [true, false, false],
+    [false, true, false],
+    [false, false, false],
+  ])('RP-21 a member of the tenant: %s, of the project: %s, counts as one of the project: %s', (ofTenant, ofProject, counts) => {
+    const facts = factsFor({ is_tenant_member: ofTenant, is_project_member: ofProject })
+    expect([facts.tenant.is_member, facts.project.is_member]).toEqual([ofTenant, counts])
+  })
+
+  test.each([
+    ['a member', { is_tenant_member: true }, true],
+    ['a stranger', { is_tenant_member: false }, false],
+    ['a stranger with the default role', { is_tenant_member: false, platform_bindings: [role('platform_user')] }, false],
+    ['one of the platform', { is_tenant_member: false, platform_bindings: [role('platform_ops')] }, true],
+    ['one whose platform role is disabled', { is_tenant_member: false, platform_bindings: [role('platform_ops', 'disabled')] }, false],
+  ])('AU-05 %s may know what exists in the tenant', (_name, said, mayKnow) => {
+    expect(factsFor(said).may_know).toBe(mayKnow)
+  })
+
+  test('RP-01 the highest platform role that is active is the one on record', () => {
+    const roles = [role('platform_user'), role('platform_ops'), role('platform_superadmin', 'disabled')]
+    expect(factsFor({ platform_bindings: roles }).platform_role).toBe('platform_ops')
+  })
+
+  test('DE-01 the request is described by what is known of it, and cannot say otherwise who asks, and about what', () => {
+    const said = { region: 'eu', resource_type: 'bucket', actor_type: 'workload' }
+    expect(factsFor({}, { attributes: said }).attributesIn('UTC')).toEqual({
+      region: 'eu',
+      resource_type: 'project',
+      actor_type: 'user',
+      minute_of_day: 720,
+      weekday: 1,
+    })
+    const later = { time: '2026-11-17T01:00:00Z' }
+    expect(factsFor({}, { attributes: later }).attributesIn('UTC')).toMatchObject({ minute_of_day: 60, weekday: 2 })
+  })
+})
+
+describe('of whom nothing is known', () => {
+  test.each([true, false])('DE-05 he has nothing, and is disabled as is said: %s', (is_disabled) => {
+    const { grantsAt, platformRoleAt, ...standing } = blank('nora', is_disabled)
+    expect(platformRoleAt(now)).toBe('platform_user')
+    expect(standing).toMatchObject({
+      ...{ user_id: 'nora', is_disabled, platform_roles: [], tenant_state: null, is_tenant_member: false, tenant_roles: [] },
+      ...{ project_tenant_id: null, project_state: null, is_project_member: false, project_roles: [] },
+    })
+    for (const { allowed, by_disabled } of Object.values(grantsAt(now))) expect([...allowed, ...by_disabled]).toEqual([])
+  })
+
+  test('DE-05 an actor without a record is nobody, and nobody is disabled', () => {
+    expect(nobody({ id: 'agent-7' })).toMatchObject({ user_id: 'agent-7', is_disabled: true })
+  })
+})
+
+/** A transaction that answers each statement from these lists, and remembers what it was asked. */
+const told = (standings: (StandingRow & { n: number })[], chains: Constraint[][]) => {
+  const asked: (readonly unknown[])[] = []
+  const many = async (statement: Statement<unknown>) => {
+    asked.push(statement.values.slice(-3))
+    const rows = statement.text.includes('policy_constraints') ? chains.map((rules) => ({ rules })) : standings
+    return rows.map(statement.parse)
+  }
+  const work = (actor: Actor, source_ip: string | null = null) =>
+    ({ actor, correlation_id: 'test', source_ip, now, tx: { many, now }, trail: newTrail() }) as unknown as Work
+  return { asked, work }
+}
+const alice: Actor = { type: 'user', id: 'alice' }
+const inBorealis: Place = { ...nowhere, tenant_id: 'borealis' }
+
+describe('what is read for a work', () => {
+  test('DE-19 each place has its own facts and rules, in the order of the question, and in it the person his own standing', async () => {
+    const { asked, work } = told([{ n: 2, ...row() }], [[], [rule]])
+    const [borealis, training] = await readFactsIn(work(alice), 'organization', [inBorealis, inTraining])
+    expect(asked).toEqual([
+      [
+        ['alice', 'alice'],
+        ['borealis', 'aurora'],
+        [null, 'training'],
+      ],
+      [
+        ['borealis', 'aurora'],
+        [null, 'training'],
+      ],
+    ])
+    expect(borealis).toMatchObject({ actor: { is_disabled: true }, constraints: [], resource: { tenant_id: 'borealis' } })
+    expect(training).toMatchObject({
+      ...{ actor: { id: 'alice', is_disabled: false }, constraints: [rule], now },
+      resource: { type: 'organization', tenant_id: 'aurora', project_id: 'training' },
+    })
+  })
+
+  test('DE-05 of a machine no person’s standing is read, whatever its id', async () => {
+    const { asked, work } = told([{ n: 1, ...row() }], [[rule]])
+    const facts = await readFacts(work({ type: 'service_account', id: 'alice' }), 'organization', inTraining)
+    expect(asked).toEqual([[['aurora'], ['training']]])
+    expect(facts).toMatchObject({ actor: { id: 'alice', type: 'service_account', is_disabled: true }, constraints: [rule] })
+  })
+
+  test('DE-01 the connection tells where a request came from, where there is one', async () => {
+    const { work } = told([{ n: 1, ...row() }], [[]])
+    const from = async (address: string | null) => (await readFacts(work(alice, address), 'user', inTraining)).attributesIn('UTC')
+    expect(await from('10.0.0.1')).toEqual({
+      ...{ source_ip: '10.0.0.1', resource_type: 'user', actor_type: 'user', minute_of_day: 720, weekday: 1 },
+    })
+    expect(await from(null)).not.toHaveProperty('source_ip')
+  })
+})
+
+describe('where things lie', () => {
+  test('AU-05 what is nowhere is in no tenant, and nobody stands in a relation to it', () => {
+    expect(nowhere).toEqual({ id: null, tenant_id: null, project_id: null, relations: [] })
+  })
+
+  test('AU-05 the platform is in no tenant', () => {
+    expect(thePlatform).toEqual({ id: 'platform' })
+    expect(platformKind.placeOf(thePlatform, alice)).toEqual({ ...nowhere, id: 'platform' })
+    expect([platformKind.type, platformKind.missing]).toEqual(['platform', 'route_not_found'])
+  })
+
+  test('DE-08 a person stands to himself in a relation, to others in none; a machine never does', () => {
+    const placeFor = (actor: Actor) => selfKind.placeOf({ id: 'alice' }, actor)
+    expect(placeFor(alice)).toEqual({ ...nowhere, id: 'alice', relations: ['self'] })
+    expect(placeFor({ type: 'user', id: 'arne' })).toEqual({ ...nowhere, id: 'alice' })
+    expect(placeFor({ type: 'service_account', id: 'alice' })).toEqual({ ...nowhere, id: 'alice' })
+    expect([selfKind.type, selfKind.missing]).toEqual(['user', 'user_not_found'])
+  })
+})

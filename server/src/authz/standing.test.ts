@@ -1,0 +1,195 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { aRoleOf } from '../../../test/laws/random-world.ts'
+import type { Statement } from '../db/statement.ts'
+import { actions, overridePermission } from './actions.ts'
+import { builtinRoleNames, permissionsOf, tierOf } from './catalogue.ts'
+import { isLive, permissionsIn, readStandings, standingOf, standings } from './standing.ts'
+import type { BoundRole, StandingRow } from './standing-queries.ts'
+
+const now = '2026-11-16T12:00:00.000Z'
+const role = (name: string, said: Partial<BoundRole> = {}): BoundRole => ({
+  binding_id: 'b',
+  role_id: 'r',
+  role_version_id: 'v',
+  name,
+  version: 1,
+  is_builtin: true,
+  state: 'active',
+  grace_until: null,
+  expires_at: null,
+  permissions: [],
+  ...said,
+})
+const custom = (permissions: string[], said: Partial<BoundRole> = {}) => role('night-shift', { is_builtin: false, permissions, ...said })
+const row = (roles: Partial<Pick<StandingRow, 'platform_bindings' | 'tenant_roles' | 'project_roles'>>): StandingRow => ({
+  user_id: 'u',
+  is_disabled: false,
+  ...{ platform_bindings: [], role_by_column: null, was_ever_bound: true, platform_role_source: 'bindings' },
+  tenant_state: 'active',
+  is_tenant_member: true,
+  tenant_roles: [],
+  project_tenant_id: 't',
+  project_state: 'active',
+  is_project_member: true,
+  project_roles: [],
+  ...roles,
+})
+const sorted = (keys: Iterable<string>) => [...keys].sort()
+
+describe('what one role comes to', () => {
+  test('RP-04 a built-in role gives what the catalogue says at its own tier, and nothing at another', () => {
+    for (const name of builtinRoleNames)
+      for (const tier of ['platform', 'tenant', 'project'] as const)
+        expect(permissionsIn(tier, role(name))).toEqual(tier === tierOf(name) ? permissionsOf(name) : new Set())
+  })
+
+  test('RP-04 what the table says of a built-in role is not heard, nor is a name that the catalogue does not know', () => {
+    expect(permissionsIn('tenant', role('tenant_viewer', { permissions: ['tenant.update'] }))).toEqual(permissionsOf('tenant_viewer'))
+    expect(permissionsIn('tenant', role('tenant_emperor', { permissions: ['tenant.update'] })).size).toBe(0)
+    expect(permissionsIn('tenant', role('constructor')).size).toBe(0)
+  })
+
+  test('RP-10 E8 a custom role gives what may be given at its tier, and nothing else that was forced into it', () => {
+    const forced = [
+      'tenant.read',
+      'storage.read',
+      'platform.admin',
+      overridePermission,
+      'tenant.role.define',
+      'tenant.user.leave',
+      '__proto__',
+    ]
+    expect(sorted(permissionsIn('tenant', custom(forced)))).toEqual(['tenant.read'])
+    expect(sorted(permissionsIn('project', custom(forced)))).toEqual(['storage.read'])
+    expect(permissionsIn('platform', custom(Object.keys(actions))).size).toBe(0)
+  })
+
+  test('RP-05 a custom role that is called like a built-in one is a custom role', () => {
+    expect(sorted(permissionsIn('tenant', role('tenant_owner', { is_builtin: false, permissions: ['tenant.read'] })))).toEqual([
+      'tenant.read',
+    ])
+  })
+})
+
+describe('what roles come to at an instant', () => {
+  test('DE-04 active roles give their union; disabled ones are kept apart', () => {
+    const { tenant } = standingOf(
+      row({ tenant_roles: [role('tenant_viewer'), role('tenant_billing_viewer'), role('tenant_admin', { state: 'disabled' })] }),
+    ).grantsAt(now)
+    expect(sorted(tenant.allowed)).toEqual(['tenant.billing.read', 'tenant.invoice.read', 'tenant.read'])
+    expect(tenant.by_disabled).toEqual(permissionsOf('tenant_admin'))
+  })
+
+  test.each(['disabled', 'retired', 'ACTIVE', ''])('DE-09 the state "%s" is not active', (state) => {
+    const { tenant } = standingOf(row({ tenant_roles: [role('tenant_viewer', { state })] })).grantsAt(now)
+    expect([tenant.allowed.size, tenant.by_disabled.size]).toEqual([0, 1])
+  })
+
+  test.each([
+    [null, true],
+    ['2026-11-16T12:00:00.001Z', true],
+    [now, false],
+    ['2026-11-16T11:59:59.999Z', false],
+  ])('RP-20 a binding that ends at %s counts now: %s', (expires_at, counts) => {
+    expect(isLive(role('tenant_viewer', { expires_at }), now)).toBe(counts)
+    for (const tier of ['tenant', 'project'] as const) {
+      const standing = standingOf(row({ [`${tier}_roles`]: [role(`${tier}_viewer`, { expires_at })] }))
+      expect(standing.grantsAt(now)[tier].allowed.size > 0).toBe(counts)
+    }
+  })
+
+  test('DE-09 a disabled role past its end is no reason any more', () => {
+    const ended = role('tenant_viewer', { state: 'disabled', expires_at: now })
+    expect(standingOf(row({ tenant_roles: [ended] })).grantsAt(now).tenant.by_disabled.size).toBe(0)
+  })
+
+  test('DE-19 what was read once is judged anew at each instant', () => {
+    const standing = standingOf(row({ tenant_roles: [role('tenant_viewer', { expires_at: now }), role('tenant_billing_viewer')] }))
+    expect(standing.grantsAt('2026-11-16T11:59:59.999Z').tenant.allowed.has('tenant.read')).toBe(true)
+    expect(standing.grantsAt(now).tenant.allowed.has('tenant.read')).toBe(false)
+    expect(standing.grantsAt('2026-11-16T11:59:59.999Z').tenant.allowed.has('tenant.read')).toBe(true)
+    expect(standing.grantsAt(now).tenant.allowed.has('tenant.invoice.read')).toBe(true)
+  })
+
+  test('RP-01 each tier has what its own roles give', () => {
+    const roles = {
+      platform_bindings: [role('platform_ops')],
+      tenant_roles: [role('tenant_viewer')],
+      project_roles: [role('project_viewer')],
+    }
+    const { platform, tenant, project } = standingOf(row(roles)).grantsAt(now)
+    expect(platform.allowed).toEqual(permissionsOf('platform_ops'))
+    // One role alone is not copied for everybody who has it.
+    expect(tenant.allowed).toBe(permissionsOf('tenant_viewer'))
+    expect(project.allowed).toBe(permissionsOf('project_viewer'))
+  })
+
+  test('DE-13 where nothing ends it is said once for all time; where something does, it is not', () => {
+    const lasting = standingOf(row({ tenant_roles: [role('tenant_viewer')], project_roles: [custom(['storage.read'])] }))
+    expect(lasting.grantsAt('2026-11-16T11:59:59.999Z')).toBe(lasting.grantsAt(now))
+    for (const tier of ['tenant', 'project'] as const) {
+      const ending = standingOf(
+        row({ tenant_roles: [], project_roles: [], [`${tier}_roles`]: [role(`${tier}_viewer`, { expires_at: now })] }),
+      )
+      expect(ending.grantsAt(now)).not.toBe(ending.grantsAt(now))
+    }
+  })
+
+  test('DE-13 for any roles: a key is allowed iff one of the roles that count gives it', () => {
+    fc.assert(
+      fc.property(fc.array(aRoleOf('project'), { maxLength: 5 }), (project_roles) => {
+        const { allowed, by_disabled } = standingOf(row({ project_roles })).grantsAt(now).project
+        const counting = project_roles.filter((each) => each.expires_at === null || each.expires_at > now)
+        const given = (isActive: boolean) =>
+          sorted(
+            new Set(
+              counting.filter(({ state }) => (state === 'active') === isActive).flatMap((each) => [...permissionsIn('project', each)]),
+            ),
+          )
+        expect(sorted(allowed)).toEqual(given(true))
+        expect(sorted(by_disabled)).toEqual(given(false))
+      }),
+    )
+  })
+})
+
+describe('how standings are read', () => {
+  const keys = [
+    { user_id: 'alice', tenant_id: 'aurora', project_id: 'training' },
+    { user_id: 'nora', tenant_id: null, project_id: null },
+    { user_id: 'bella', tenant_id: 'borealis', project_id: null },
+  ]
+
+  test('DE-19 they come in the order of the keys, whatever the order of the rows, and nobody stands for somebody unknown', async () => {
+    const asked: unknown[] = []
+    const reader = {
+      many: async <Row>({ values, parse }: Statement<Row>) => {
+        asked.push(values.slice(-3))
+        const viewer = { tenant_roles: [role('tenant_viewer')] }
+        return [
+          { n: 3, ...row({}), user_id: 'bella' },
+          { n: 1, ...row(viewer), user_id: 'alice' },
+        ].map(parse)
+      },
+    }
+    for (const read of [readStandings, standings.load as typeof readStandings]) {
+      const [alice, nora, bella, ...more] = await read(reader, keys)
+      expect([alice?.user_id, nora, bella?.user_id, more]).toEqual(['alice', undefined, 'bella', []])
+      expect(alice).not.toHaveProperty('n')
+      expect(alice!.grantsAt(now).tenant.allowed).toEqual(permissionsOf('tenant_viewer'))
+    }
+    const columns = [
+      ['alice', 'nora', 'bella'],
+      ['aurora', null, 'borealis'],
+      ['training', null, null],
+    ]
+    expect(asked).toEqual([columns, columns])
+  })
+
+  test('DE-19 one is kept under its person and place, and changes in the epoch of its tenant', () => {
+    expect(standings.name).toBe('standing')
+    expect(keys.map(standings.textOf)).toEqual(['alice aurora training', 'nora null null', 'bella borealis null'])
+    expect(keys.map(standings.tenantOf)).toEqual(['aurora', null, 'borealis'])
+  })
+})

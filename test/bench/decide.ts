@@ -1,0 +1,28 @@
+// How fast decisions are, beside what others use for them: `npm run bench -- decide [engines | http | size]`; without a word, all three.
+import { localIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
+import { compareEngines } from './decide/engines.ts'
+import { compareHttp } from './decide/http.ts'
+import { installPeers } from './decide/peers.ts'
+import { compareSizes } from './decide/size.ts'
+import { openWorld } from './decide/world.ts'
+
+const parts = { engines: compareEngines, http: compareHttp, size: compareSizes }
+const wanted = process.argv.slice(3)
+await installPeers()
+for (const [name, part] of Object.entries(parts)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
+  // A world of its own for each part: it can grow and not shrink.
+  const issuer = await localIssuer()
+  const world = await openWorld(issuer.issuer)
+  try {
+    const began = performance.now()
+    const { figures, promises } = await part(world, issuer)
+    console.log(`\n${figures}\n`)
+    for (const { what, is_kept } of promises) console.log(`${is_kept ? 'kept  ' : 'broken'}  ${what}`)
+    if (promises.some(({ is_kept }) => !is_kept)) process.exitCode = 1
+    console.log(`(${name}: ${Math.round((performance.now() - began) / 1000)} s)`)
+  } finally {
+    await world.stop()
+    await issuer.stop()
+  }
+}

@@ -1,0 +1,63 @@
+import { decide } from '@gatehouse/server/authz/decide'
+import { factsOf, nobody } from '@gatehouse/server/authz/facts'
+import { type Standing, standings } from '@gatehouse/server/authz/standing'
+import { keepFresh, want } from '@gatehouse/server/epochs/fresh'
+import type { Constraint } from '@gatehouse/server/policies/constraint'
+import { constraintChains } from '@gatehouse/server/policies/constraint-chain'
+import type { Engine } from './engine.ts'
+import type { Question } from './questions.ts'
+
+const now = new Date().toISOString()
+const none = {}
+
+interface Known {
+  readonly standing: Standing | undefined
+  readonly chain: readonly Constraint[]
+}
+
+const isAllowed = ({ user_id, action, tenant_id, project_id }: Question, { standing, chain }: Known) => {
+  const actor = { type: 'user', id: user_id } as const
+  const place = { id: null, tenant_id, project_id, relations: [] }
+  const facts = factsOf(standing ?? nobody(actor), chain, { actor, place, resource_type: 'allocation', attributes: none, now })
+  return decide(action, facts).decision === 'allow'
+}
+
+/** By person, tenant and project. */
+type Kept = Map<string, Map<string | null, Map<string | null, Known>>>
+
+const within = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
+  const known = map.get(key) ?? make()
+  map.set(key, known)
+  return known
+}
+
+export const ours: Engine = {
+  name: 'gatehouse',
+  prepare: async ({ database }, questions) => {
+    const kept: Kept = new Map()
+    for (let from = 0; from < questions.length; from += 1000) {
+      const some = questions.slice(from, from + 1000)
+      const [people, chains] = await database.transaction('read', async (tx) => [
+        await standings.load(tx, some),
+        await constraintChains.load(tx, some),
+      ])
+      for (const [index, { user_id, tenant_id, project_id }] of some.entries()) {
+        const places = within(
+          within(kept, user_id, () => new Map()),
+          tenant_id,
+          () => new Map(),
+        )
+        places.set(project_id, { standing: people[index], chain: chains[index]! })
+      }
+    }
+    return (question) => isAllowed(question, kept.get(question.user_id)!.get(question.tenant_id)!.get(question.project_id)!)
+  },
+  // The product's own reader with room for nothing: whatever is asked for is read.
+  cold: async ({ database }) => {
+    const fresh = keepFresh(database, { most_entries: 1, limit_ms: 60_000 })
+    return async (question) => {
+      const { values } = await fresh.forRequest().read([want(standings, question), want(constraintChains, question)])
+      return isAllowed(question, { standing: values[0], chain: values[1]! })
+    }
+  },
+}

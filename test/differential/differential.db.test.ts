@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
+import { combinations, exhaustiveBatches } from './exhaustive.ts'
+import { described, type Lane, openLane, randomBatches, runBatches } from './run.ts'
+
+const reasons = ['permission_denied', 'membership_missing', 'scope_mismatch', 'policy_constraint_denied', 'role_disabled', 'actor_disabled']
+const seed = Number(process.env.WORLDS_SEED ?? 20_260_101)
+
+let clones: ClonedDatabase[] = []
+let lanes: Lane[] = []
+
+beforeAll(async () => {
+  const { superuserUrl } = inject('postgres')
+  clones = [await cloneDatabase(), await cloneDatabase()]
+  lanes = await Promise.all(
+    clones.map(({ appUrl }) =>
+      openLane({ appUrl, superuserUrl: Object.assign(new URL(superuserUrl), { pathname: new URL(appUrl).pathname }).href }),
+    ),
+  )
+})
+afterAll(async () => {
+  for (const lane of lanes) await lane.close()
+  for (const clone of clones) await clone.drop()
+})
+
+// On the oldest PostgreSQL only the SQL is in question, and the rules in it are the same.
+const isOldest = async () => (await lanes[0]!.client.query('show server_version_num')).rows[0].server_version_num < 160_000
+
+test('DE-04 DE-13 the engine and the reference agree about every combination of what the steps ask', { timeout: 300_000 }, async () => {
+  const tally = await runBatches(lanes, exhaustiveBatches(lanes[0]!.builtins))
+  expect(tally.mismatches.length === 0 || described(tally)).toBe(true)
+  expect(tally.questions).toBe(combinations)
+  for (const reason of [...reasons, 'allow']) expect(tally.answers[reason], reason).toBeGreaterThanOrEqual(1000)
+})
+
+test('DE-04 DE-10 DE-11 DE-21 DE-22 DE-23 the engine and the reference agree about random worlds', { timeout: 600_000 }, async () => {
+  const wanted = Number(process.env.WORLDS ?? ((await isOldest()) ? 20_000 : 200_000))
+  const tally = await runBatches(lanes, randomBatches(seed, wanted, lanes[0]!.builtins))
+  console.log(`seed ${seed}: ${tally.worlds} worlds, ${tally.questions} questions`, tally.answers)
+  expect(tally.mismatches.length === 0 || described(tally)).toBe(true)
+  expect(tally.worlds).toBe(wanted)
+  const share = (reason: string) => (tally.answers[reason] ?? 0) / tally.questions
+  for (const reason of reasons) expect(share(reason), reason).toBeGreaterThanOrEqual(0.05)
+  expect(share('allow')).toBeGreaterThanOrEqual(0.3)
+  expect(share('allow')).toBeLessThanOrEqual(0.6)
+})

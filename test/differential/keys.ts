@@ -1,0 +1,39 @@
+/** The registered actions by tier, and the built-in roles, typed from permissions.md and seed 002. What they mean is in reference.sql. */
+export type Tier = 'platform' | 'tenant' | 'project'
+
+const words = (text: string): string[] => text.trim().split(/\s+/)
+
+export const keysOf: Record<Tier, readonly string[]> = {
+  platform: words(`platform.ops.read platform.ops.runbook.read platform.node.read platform.node.probe platform.audit.read platform.admin
+    platform.node.manage platform.authz.evaluate me.read`),
+  tenant: words(`tenant.user.invite tenant.user.remove tenant.user.read tenant.role.assign tenant.policy.write tenant.project.create
+    tenant.project.read tenant.project.update tenant.read project.read tenant.billing.read tenant.billing.write tenant.invoice.read
+    tenant.role.assign_any tenant.role.define tenant.role.read tenant.project.appoint_owner tenant.update tenant.policy.read
+    tenant.audit.read tenant.shared_runtime.read tenant.shared_runtime.manage tenant.access_grant.manage tenant.project.read_own
+    tenant.user.leave`),
+  project: words(`project.role.assign project.member.invite allocation.create allocation.release allocation.read storage.read
+    storage.write terminal.connect project.role.assign_any project.role.define project.role.read project.member.read
+    project.member.remove project.policy.read project.audit.read project.service_account.manage project.service_account.key.create
+    project.service_account.read project.access_grant.manage project.access_grant.read project.ssh_key.manage project.ssh_key.read
+    allocation.ssh_keys.write workload.read workload.manage workload.token.issue storage.bucket.manage storage.grant.manage
+    storage.credential.issue storage.credential.read storage.credential.revoke storage.mount_plan.read project.member.leave`),
+}
+
+export const allKeys: readonly string[] = Object.values(keysOf).flat()
+export const tierOf = (key: string): Tier => (Object.keys(keysOf) as Tier[]).find((tier) => keysOf[tier].includes(key))!
+
+/** Only the actor himself has them. */
+export const selfKeys = ['me.read', 'tenant.user.leave', 'project.member.leave']
+
+/** Registered, but in a custom role they mean nothing. */
+export const ungrantable = [
+  'authorization.override.all',
+  ...['tenant.role.assign_any', 'tenant.role.define', 'tenant.project.appoint_owner', 'tenant.user.leave'],
+  ...['project.role.assign_any', 'project.role.define', 'project.member.leave', 'platform.admin', 'platform.ops.read', 'me.read'],
+]
+
+export const builtinsOf: Record<Tier, readonly string[]> = {
+  platform: ['platform_superadmin', 'platform_ops', 'platform_user'],
+  tenant: ['tenant_owner', 'tenant_admin', 'tenant_member', 'tenant_billing_manager', 'tenant_billing_viewer', 'tenant_viewer'],
+  project: ['project_owner', 'project_admin', 'project_member', 'project_viewer'],
+}

@@ -1,0 +1,171 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+/** One fault, as a change of the product's text. */
+export interface Mutant {
+  name: string
+  file: string
+  find: string
+  replace: string
+}
+
+const inside = (file: string, mutants: Record<string, readonly [find: string, replace: string]>): Mutant[] =>
+  Object.entries(mutants).map(([name, [find, replace]]) => ({ name, file: `server/src/${file}.ts`, find, replace }))
+
+export const mutants: readonly Mutant[] = [
+  ...inside('authz/decide', {
+    'a disabled person goes on': [`if (input.actor.is_disabled) return deny('actor_disabled', 'global')`, ''],
+    'tokens bound nothing': [`if (!isWithinToken(action, input)) return deny('scope_mismatch', scope)`, ''],
+    'a token’s tenant is not looked at': ['token.tenant_id !== null && token.tenant_id !== resource.tenant_id', 'false'],
+    'a token’s actions are not looked at': ['token.actions && !token.actions.has(action)', 'false'],
+    'a project’s token reaches the tenant': [` && (actions[action].tier === 'project' || action === 'project.read')`, ''],
+    'override reaches everything': ['actions[action].override_eligible && hasOverride(input)', 'hasOverride(input)'],
+    'an elevation does not end': [' && Date.parse(now) < Date.parse(ends_at)', ''],
+    'an elevation lasts an instant too long': ['Date.parse(now) < Date.parse(ends_at)', 'Date.parse(now) <= Date.parse(ends_at)'],
+    'an elevation counts before it starts': ['Date.parse(starts_at) <= Date.parse(now) && ', ''],
+    'an elevation gives every action': ['each.actions.includes(action) && ', ''],
+    'an elevation reaches every project': ['[project_id, resource.project_id]', `['', '']`],
+    'an elevation reaches every tenant': ['[tenant_id, resource.tenant_id] :', `['', ''] :`],
+    'the widest elevation is named': [`['project', 'tenant', 'global']`, `['global', 'tenant', 'project']`],
+    'the last of several elevations is named': ['(a.id < b.id ? -1 : 1))[0]', '(a.id < b.id ? 1 : -1))[0]'],
+    'a locked rule does not stop an elevation': ['return locked ?', 'return locked && false ?'],
+    'a plain rule stops an elevation': ['(rule.is_locked || !isLockedOnly) && ', ''],
+    'nobody asks about membership': [`if (!isMember(action, input)) return deny('membership_missing', scope)`, ''],
+    'a disabled role is not told apart': [`by_disabled.has(action) ? 'role_disabled' : 'permission_denied'`, `'permission_denied'`],
+    'a disabled role is enough': ['if (!allowed.has(action) && ', 'if (!allowed.has(action) && !by_disabled.has(action) && '],
+    'any relation gives any key': ['relationKeys[relation].has(action)', 'relationKeys[relation].size > 0'],
+    'what is frozen cannot be read': ['if (actions[action].is_read) return null', ''],
+    'a suspended tenant is not frozen': [`if (tenant.is_suspended) return 'tenant'`, ''],
+    'an archived project is not frozen': [`return project.is_archived ? 'project' : null`, 'return null'],
+    'rules reach what belongs to the person': [' || !isConstrainable(action)', ''],
+    'rules do not count': ['return rule ? deny(', 'return rule && false ? deny('],
+  }),
+  ...inside('authz/standing', {
+    'a custom role holds whatever stands in it': ['role.permissions.filter((key) => isGrantable(key, tier))', 'role.permissions'],
+    'a binding lasts an instant too long': ['now < expires_at', 'now <= expires_at'],
+    'a disabled role counts as an active one': [`(state === 'active') === wanted`, `(state !== '') === wanted`],
+    'of several roles the first counts': ['new Set(sets.flatMap((set) => [...set]))', 'sets[0]!'],
+  }),
+  ...inside('authz/facts', {
+    'a project membership is enough': ['standing.is_project_member && standing.is_tenant_member', 'standing.is_project_member'],
+    'every resource is of one type': ['resource_type, actor_type: actor.type })', `resource_type: 'user', actor_type: actor.type })`],
+  }),
+  ...inside('authz/standing-queries', {
+    'disabled people are not noticed': ['u.disabled_at is not null as is_disabled', 'false as is_disabled'],
+    'ended tenant memberships count': [
+      'm.tenant_id = o.id and m.user_id = u.id and m.deleted_at is null',
+      'm.tenant_id = o.id and m.user_id = u.id',
+    ],
+    'ended project memberships count': [
+      'm.project_id = p.id and m.user_id = u.id and m.deleted_at is null',
+      'm.project_id = p.id and m.user_id = u.id',
+    ],
+    'ended platform bindings count': [
+      `b.principal_id = u.id and b.deleted_at is null), '[]') as platform_roles`,
+      `b.principal_id = u.id), '[]') as platform_roles`,
+    ],
+    'a deleted tenant has members': ['place.tenant_id and o.deleted_at is null', 'place.tenant_id'],
+    'bindings follow the current version': ['p.role_version_id = v.id', 'p.role_version_id = d.current_version_id'],
+  }),
+  ...inside('authz/active-roles', {
+    'ended bindings count': [' and b.deleted_at is null', ''],
+    'deleted roles count': ['and d.deleted_at is null', ''],
+    'bindings of machines count for people': [`b.principal_type = 'user' and `, ''],
+  }),
+  ...inside('authz/actions', {
+    'a shell is open to override': [
+      `'terminal.connect': onMachines('service_account')`,
+      `'terminal.connect': onMachines('service_account', 'override')`,
+    ],
+    'reading a bill is no read': [`'tenant.billing.read': at('tenant', 'read')`, `'tenant.billing.read': at('tenant')`],
+    'a role definition can be put into a role': [`  'project.role.define',\n  ...personal`, '  ...personal'],
+  }),
+  ...inside('authz/catalogue', {
+    'a tenant admin is no member': [`tier: 'tenant',\n    includes: 'tenant_member',`, `tier: 'tenant',`],
+    'a viewer may write': [
+      `baseline: ['allocation.read', 'storage.read']`,
+      `baseline: ['allocation.read', 'storage.read', 'storage.write']`,
+    ],
+  }),
+  ...inside('policies/constraint', {
+    'an exemption does not count': ['?? widestFirst.at(-1)!', '?? widestFirst[0]!'],
+    'a disabled rule can be locked': ['rule.is_locked && isActive(rule)', 'rule.is_locked'],
+    'a lock does not hold': ['widestFirst.find((rule) => rule.is_locked && isActive(rule)) ??', ''],
+    'disabled rules deny': ['.filter(isActive)', ''],
+    'the narrowest rule decides': ['width(a) - width(b) || (a.key', 'width(b) - width(a) || (a.key'],
+    'groups cover nothing': [`named.endsWith('.*') && `, 'false && '],
+    'what cannot be judged does not deny': ['!== false', '=== true'],
+  }),
+  ...inside('policies/constraint-queries', {
+    'replaced rules count': ['c.replaced_at is null', 'true'],
+    'a project’s rules are not read': [' or c.project_id = place.project_id', ''],
+    'the rules of every tenant are read': ['c.tenant_id = place.tenant_id', 'c.tenant_id is not null'],
+  }),
+  ...inside('policies/condition', {
+    'what is unknown beats what is false': [
+      'if (truths.includes(false)) return false',
+      'if (!truths.includes(undefined) && truths.includes(false)) return false',
+    ],
+    'not of unknown is true': ['(truth === undefined ? undefined : !truth)', '!truth'],
+    'hours include their end': ['from <= value && value < until', 'from <= value && value <= until'],
+    'equal hours are the whole day': ['from <= until ?', 'from < until ?'],
+    'all flags are any': ['listed.every((flag)', 'listed.some((flag)'],
+    'at least is more than': ['amount >= bound', 'amount > bound'],
+    'at most is less than': ['amount <= bound', 'amount < bound'],
+    'null is present': ['value === undefined || value === null', 'value === undefined'],
+    'a fraction is an integer': ['Number.isSafeInteger(value)', `typeof value === 'number'`],
+    'flags need not be text': ['Array.isArray(value) && value.every(isText)', 'Array.isArray(value)'],
+  }),
+  ...inside('authz/attributes', {
+    'it is always the same time': ['...localTime(time, zone)', `...localTime('2026-01-01T00:00:00Z', zone)`],
+    'every rule lives in one zone': ['timeZone: zone', `timeZone: 'UTC'`],
+    'the week begins on Sunday': [`['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']`, `['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']`],
+  }),
+]
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const run = promisify(execFile)
+
+/** How often a text occurs in its file: a change that fits twice, or no longer, is no mutant. */
+export const occurrences = async ({ file, find }: Mutant): Promise<number> =>
+  (await readFile(join(root, file), 'utf8')).split(find).length - 1
+
+/** A copy of the product and of this test to work on, with the packages of the original. */
+const copyProduct = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), 'gatehouse-mutant-'))
+  const isNeeded = (path: string) => !/\.test\.ts$|node_modules/.test(path)
+  await cp(join(root, 'server/src'), join(folder, 'server/src'), { recursive: true, filter: isNeeded })
+  await cp(join(root, 'test/differential'), join(folder, 'test/differential'), { recursive: true, filter: isNeeded })
+  await cp(join(root, 'package.json'), join(folder, 'package.json'))
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
+  return folder
+}
+
+/** A copy whose text can be changed again and again; each answer is that of a new process. */
+export const workshop = async () => {
+  const folder = await copyProduct()
+  return {
+    folder,
+    /** How many answers of a product with this fault differ from what is expected. */
+    differencesOf: async (mutant: Mutant | undefined, asked: string): Promise<number> => {
+      const file = join(folder, mutant?.file ?? 'package.json')
+      const text = await readFile(file, 'utf8')
+      if (mutant)
+        await writeFile(
+          file,
+          text.replace(mutant.find, () => mutant.replace),
+        )
+      try {
+        const { stdout } = await run(process.execPath, [join(folder, 'test/differential/judge-apart.ts'), asked], { timeout: 60_000 })
+        return (JSON.parse(stdout) as { differences: number }).differences
+      } finally {
+        await writeFile(file, text)
+      }
+    },
+    close: () => rm(folder, { recursive: true, force: true }),
+  }
+}

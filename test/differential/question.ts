@@ -1,0 +1,41 @@
+/** What is asked in the differential test, and what both sides answer. */
+
+export interface Token {
+  tenant_id: string | null
+  project_id: string | null
+  /** Null: no list, so every action. */
+  actions: string[] | null
+}
+
+export interface Elevation {
+  id: string
+  scope: 'global' | 'tenant' | 'project'
+  tenant_id: string | null
+  project_id: string | null
+  actions: string[]
+  starts_at: string
+  ends_at: string
+}
+
+export interface Question {
+  id: number
+  actor_id: string
+  action: string
+  resource_type: string
+  resource_id: string | null
+  tenant_id: string | null
+  project_id: string | null
+  /** Region, sku, gpus, flags, source_ip and time; any of them may be anything, or not there. */
+  attributes: Record<string, unknown>
+  token: Token | null
+  elevations: Elevation[]
+  now: string
+}
+
+export interface Verdict {
+  decision: 'allow' | 'deny'
+  reason_code: string | null
+  applied_scope: string
+  policy_source: string
+  break_glass_id: string | null
+}

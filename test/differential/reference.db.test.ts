@@ -1,0 +1,395 @@
+import pg from 'pg'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
+import type { Question } from './question.ts'
+import { builtinRoles, noRows, prepareQuestions, type Rows, referenceVerdicts, writeBatch } from './rows.ts'
+import type { Builtins } from './worlds.ts'
+
+let clone: ClonedDatabase
+let client: pg.Client
+let builtins: Builtins
+
+beforeAll(async () => {
+  clone = await cloneDatabase()
+  const url = Object.assign(new URL(inject('postgres').superuserUrl), { pathname: new URL(clone.appUrl).pathname })
+  client = new pg.Client({ connectionString: url.href })
+  await client.connect()
+  await prepareQuestions(client)
+  builtins = await builtinRoles(client)
+})
+afterAll(async () => {
+  await client.end()
+  await clone.drop()
+})
+
+const now = '2026-06-01T12:00:00.000Z'
+type Draft = ReturnType<typeof draftOf>
+
+/** An owner of tenant and project, who asks to create an allocation. */
+const draftOf = (index: number) => {
+  const id = (name: number) => `${index.toString(16).padStart(8, '0')}-0000-8000-8000-${name.toString(16).padStart(12, '0')}`
+  const [actor, tenant, project, other] = [id(1), id(2), id(3), id(4)]
+  const rows: Rows = {
+    ...noRows(),
+    users: [{ id: actor, role: 'user', disabled_at: null }],
+    organizations: [{ id: tenant, state: 'active', deleted_at: null }],
+    projects: [{ id: project, org_id: tenant, state: 'active' }],
+    tenant_memberships: [{ id: id(5), tenant_id: tenant, user_id: actor, deleted_at: null }],
+    project_memberships: [{ id: id(6), project_id: project, user_id: actor, deleted_at: null }],
+  }
+  const question: Question = {
+    ...{ id: index, actor_id: actor, action: 'allocation.create', resource_type: 'allocation', resource_id: null, tenant_id: tenant },
+    ...{ project_id: project, attributes: {}, token: null, elevations: [], now },
+  }
+  const bound = { principal_id: actor, expires_at: null, deleted_at: null }
+  let made = 16
+  const next = () => {
+    made += 1
+    return id(made)
+  }
+  return {
+    ...{ actor, tenant, project, other, rows, question },
+    asks: (action: string, changed: Partial<Question> = {}) => Object.assign(question, { action }, changed),
+    tenantRole: (name: string) =>
+      rows.tenant_role_bindings.push({ ...bound, id: next(), tenant_id: tenant, role_version_id: builtins.get(name)!.version }),
+    projectRole: (name: string) =>
+      rows.project_role_bindings.push({
+        ...{ ...bound, id: next(), project_id: project, principal_type: 'user', role_version_id: builtins.get(name)!.version },
+      }),
+    platformRole: (name: string) =>
+      rows.platform_role_bindings.push({
+        ...{ id: next(), principal_id: actor, role_definition_id: builtins.get(name)!.definition, deleted_at: null },
+      }),
+    /** A project role of one's own, bound to its first version. */
+    custom: (keys: string[], changed: Partial<Rows['role_definitions'][number]> = {}) => {
+      const [definition, version] = [next(), next()]
+      rows.role_definitions.push({
+        ...{ id: definition, scope_type: 'project', tenant_id: null, project_id: project, name: 'custom', state: 'active' },
+        ...{ current_version_id: version, deleted_at: null, ...changed },
+      })
+      rows.role_definition_versions.push({ id: version, role_definition_id: definition, version: 1 })
+      for (const permission_key of keys) rows.role_permissions.push({ role_version_id: version, permission_key })
+      rows.project_role_bindings.push({ ...bound, id: next(), project_id: project, principal_type: 'user', role_version_id: version })
+    },
+    rule: (condition: object, changed: Partial<Rows['policy_constraints'][number]> = {}) =>
+      rows.policy_constraints.push({
+        ...{ constraint_id: next(), version: 1, key: `k${made}`, scope_type: 'tenant', tenant_id: tenant, project_id: null },
+        ...{ actions: ['allocation.*'], condition, time_zone: 'UTC', is_locked: false, state: 'active', replaced_at: null, ...changed },
+      }),
+    elevation: (changed: Partial<Question['elevations'][number]> = {}) =>
+      question.elevations.push({
+        ...{ id: next(), scope: 'tenant', tenant_id: tenant, project_id: null, actions: [question.action] },
+        ...{ starts_at: '2026-06-01T11:00:00Z', ends_at: '2026-06-01T13:00:00Z', ...changed },
+      }),
+  }
+}
+
+const inProject = (d: Draft) => ({ scope_type: 'project' as const, tenant_id: null, project_id: d.project })
+
+/** One sentence of the specification each: what is so, and what is to be answered. */
+const sentences: [string, string, (draft: Draft) => unknown][] = [
+  ['an owner may', 'allow project in_code', (d) => d.projectRole('project_owner')],
+  ['a viewer may not', 'permission_denied project in_code', (d) => d.projectRole('project_viewer')],
+  [
+    'a tenant owner has no runtime access',
+    'membership_missing project in_code',
+    (d) => {
+      d.tenantRole('tenant_owner')
+      d.rows.project_memberships = []
+    },
+  ],
+  [
+    'a project membership needs one of the tenant',
+    'membership_missing project in_code',
+    (d) => {
+      d.projectRole('project_owner')
+      d.rows.tenant_memberships[0]!.deleted_at = now
+    },
+  ],
+  [
+    'an owner inherits what a member has',
+    'allow tenant in_code',
+    (d) => d.asks('tenant.shared_runtime.read', { project_id: null }) && d.tenantRole('tenant_owner'),
+  ],
+  [
+    'a member inherits nothing from a tenant viewer',
+    'permission_denied tenant in_code',
+    (d) => d.asks('tenant.invoice.read') && d.tenantRole('tenant_owner'),
+  ],
+  [
+    'a disabled person may nothing, superadmin too',
+    'actor_disabled global in_code',
+    (d) => {
+      d.platformRole('platform_superadmin')
+      d.rows.users[0]!.disabled_at = now
+    },
+  ],
+  ['an unknown person is a disabled one', 'actor_disabled global in_code', (d) => d.rows.users.pop()],
+  ['override reaches what is eligible', 'allow global in_code', (d) => d.asks('tenant.update') && d.platformRole('platform_superadmin')],
+  [
+    'override reaches no shell',
+    'permission_denied project in_code',
+    (d) => d.asks('terminal.connect') && d.platformRole('platform_superadmin'),
+  ],
+  [
+    'override is stopped by no rule',
+    'allow global in_code',
+    (d) => {
+      d.asks('project.member.invite')
+      d.platformRole('platform_superadmin')
+      d.rule({}, { actions: ['project.*'], is_locked: true })
+    },
+  ],
+  ['a disabled custom role is named', 'role_disabled project in_code', (d) => d.custom(['allocation.create'], { state: 'disabled' })],
+  [
+    'a deleted custom role gives nothing',
+    'permission_denied project in_code',
+    (d) => d.custom(['allocation.create'], { deleted_at: now, state: 'disabled' }),
+  ],
+  [
+    'a disabled role beside an active one does not matter',
+    'allow project in_code',
+    (d) => {
+      d.custom(['allocation.create'], { state: 'disabled' })
+      d.projectRole('project_member')
+    },
+  ],
+  [
+    'a key that no custom role may hold is not heard',
+    'permission_denied project in_code',
+    (d) => d.asks('project.role.define') && d.custom(['project.role.define']),
+  ],
+  [
+    'override in a custom role is not heard',
+    'permission_denied project in_code',
+    (d) => d.asks('project.member.invite') && d.custom(['authorization.override.all']),
+  ],
+  [
+    'a binding ends at its end',
+    'permission_denied project in_code',
+    (d) => {
+      d.projectRole('project_owner')
+      d.rows.project_role_bindings[0]!.expires_at = now
+    },
+  ],
+  [
+    'a binding holds until its end',
+    'allow project in_code',
+    (d) => {
+      d.projectRole('project_owner')
+      d.rows.project_role_bindings[0]!.expires_at = '2026-06-01T12:00:00.001Z'
+    },
+  ],
+  ['who works in a project can read it', 'allow tenant in_code', (d) => d.asks('project.read')],
+  ['one may leave', 'allow tenant in_code', (d) => d.asks('tenant.user.leave', { resource_type: 'user', resource_id: d.actor })],
+  [
+    'one may not make another leave',
+    'permission_denied tenant in_code',
+    (d) => d.asks('tenant.user.leave', { resource_type: 'user', resource_id: d.other }),
+  ],
+  [
+    'no rule takes away what belongs to the person',
+    'allow global in_code',
+    (d) => d.asks('me.read', { resource_type: 'user', resource_id: d.actor }) && d.rule({}, { actions: ['me.read'] }),
+  ],
+  [
+    'a token of another place does not reach',
+    'scope_mismatch project in_code',
+    (d) =>
+      d.platformRole('platform_superadmin') &&
+      d.asks('project.member.invite', { token: { tenant_id: d.other, project_id: null, actions: null } }),
+  ],
+  [
+    'a project’s token reaches no action of the tenant',
+    'scope_mismatch tenant in_code',
+    (d) => d.tenantRole('tenant_owner') && d.asks('tenant.read', { token: { tenant_id: null, project_id: d.project, actions: null } }),
+  ],
+  [
+    'a token’s empty list reaches nothing',
+    'scope_mismatch project in_code',
+    (d) => d.projectRole('project_owner') && d.asks('allocation.create', { token: { tenant_id: null, project_id: null, actions: [] } }),
+  ],
+  [
+    'an elevation needs no membership',
+    'allow tenant in_code elevated',
+    (d) => {
+      d.rows.tenant_memberships = []
+      d.elevation()
+    },
+  ],
+  [
+    'an elevation works where all is suspended',
+    'allow tenant in_code elevated',
+    (d) => {
+      d.rows.organizations[0]!.state = 'suspended'
+      d.elevation()
+    },
+  ],
+  ['an elevation is over at its end', 'permission_denied project in_code', (d) => d.elevation({ ends_at: now })],
+  [
+    'an elevation is not stopped by a plain rule',
+    'allow tenant in_code elevated',
+    (d) => {
+      d.elevation()
+      d.rule({})
+    },
+  ],
+  [
+    'an elevation is stopped by a locked rule',
+    'policy_constraint_denied tenant policy_values',
+    (d) => {
+      d.elevation()
+      d.rule({}, { is_locked: true })
+    },
+  ],
+  [
+    'a suspended tenant is frozen',
+    'policy_constraint_denied tenant in_code',
+    (d) => {
+      d.projectRole('project_owner')
+      d.rows.organizations[0]!.state = 'suspended'
+      d.rows.projects[0]!.state = 'archived'
+    },
+  ],
+  [
+    'an archived project is frozen',
+    'policy_constraint_denied project in_code',
+    (d) => {
+      d.projectRole('project_owner')
+      d.rows.projects[0]!.state = 'archived'
+      d.rule({})
+    },
+  ],
+  [
+    'what is frozen can be read',
+    'allow project in_code',
+    (d) => {
+      d.asks('allocation.read')
+      d.projectRole('project_owner')
+      d.rows.organizations[0]!.state = 'suspended'
+    },
+  ],
+  [
+    'in a deleted tenant nobody is a member',
+    'membership_missing project in_code',
+    (d) => {
+      d.projectRole('project_owner')
+      d.rows.organizations[0]!.deleted_at = now
+    },
+  ],
+  [
+    'a project that lies elsewhere lies nowhere',
+    'membership_missing project in_code',
+    (d) => d.projectRole('project_owner') && d.asks('allocation.create', { tenant_id: d.other }),
+  ],
+  [
+    'a project brings its tenant along',
+    'allow project in_code',
+    (d) => d.projectRole('project_owner') && d.asks('allocation.create', { tenant_id: null }),
+  ],
+  [
+    'a narrower disabled rule is an exemption',
+    'allow project in_code',
+    (d) => {
+      d.projectRole('project_owner')
+      d.rule({}, { key: 'same' })
+      d.rule({}, { key: 'same', state: 'disabled', ...inProject(d) })
+    },
+  ],
+  [
+    'from a locked rule nobody is exempted',
+    'policy_constraint_denied tenant policy_values',
+    (d) => {
+      d.projectRole('project_owner')
+      d.rule({}, { key: 'same', is_locked: true })
+      d.rule({}, { key: 'same', state: 'disabled', ...inProject(d) })
+    },
+  ],
+  [
+    'a rule is chosen by key before it is asked what it covers',
+    'allow project in_code',
+    (d) => {
+      d.projectRole('project_owner')
+      d.rule({}, { key: 'same' })
+      d.rule({}, { key: 'same', actions: ['storage.read'], ...inProject(d) })
+    },
+  ],
+  [
+    'what cannot be judged denies',
+    'policy_constraint_denied tenant policy_values',
+    (d) => {
+      d.projectRole('project_owner')
+      d.rule({ in: { region: ['eu-1'] } })
+    },
+  ],
+  [
+    'one false test settles it',
+    'allow project in_code',
+    (d) => {
+      d.projectRole('project_owner')
+      d.rule({ present: ['sku'], in: { sku: ['h100'] } })
+    },
+  ],
+  [
+    'not of unknown is unknown',
+    'policy_constraint_denied tenant policy_values',
+    (d) => {
+      d.projectRole('project_owner')
+      d.rule({ not: { in: { sku: ['h100'] } } })
+    },
+  ],
+  [
+    'an IPv4 address written as IPv6 is that IPv4 address',
+    'policy_constraint_denied tenant policy_values',
+    (d) => {
+      d.projectRole('project_owner')
+      d.question.attributes = { source_ip: '::ffff:10.0.0.1' }
+      d.rule({ within: { source_ip: ['10.0.0.0/8'] } })
+    },
+  ],
+  [
+    'an IPv4 address lies in no IPv6 range',
+    'allow project in_code',
+    (d) => {
+      d.projectRole('project_owner')
+      d.question.attributes = { source_ip: '10.0.0.1' }
+      d.rule({ within: { source_ip: ['::/0'] } })
+    },
+  ],
+  [
+    'hours may cross midnight, in the rule’s own zone',
+    'policy_constraint_denied tenant policy_values',
+    (d) => {
+      d.projectRole('project_owner')
+      d.question.attributes = { time: '2026-06-01T20:30:00Z' }
+      d.rule({ between: { minute_of_day: [22 * 60, 6 * 60] }, in: { weekday: [1] } }, { time_zone: 'Europe/Berlin' })
+    },
+  ],
+  [
+    'equal hours are none',
+    'allow project in_code',
+    (d) => {
+      d.projectRole('project_owner')
+      d.rule({ between: { minute_of_day: [720, 720] } })
+    },
+  ],
+]
+
+test('DE-04 DE-21 DE-22 DE-23 the reference itself answers as the specification says', async () => {
+  const drafts = sentences.map(([, , change], index) => {
+    const draft = draftOf(index)
+    change(draft)
+    return draft
+  })
+  const rows = noRows()
+  for (const draft of drafts) for (const name of Object.keys(rows) as (keyof Rows)[]) rows[name].push(...(draft.rows[name] as never[]))
+  await writeBatch(client, { rows, disabled_builtins: [], forced_keys: [] })
+  const verdicts = await referenceVerdicts(
+    client,
+    drafts.map(({ question }) => question),
+  )
+  const told = verdicts.map(({ decision, reason_code, applied_scope, policy_source, break_glass_id }) =>
+    [reason_code ?? decision, applied_scope, policy_source, ...(break_glass_id ? ['elevated'] : [])].join(' '),
+  )
+  expect(sentences.map(([title], at) => `${title}: ${told[at]}`)).toEqual(sentences.map(([title, expected]) => `${title}: ${expected}`))
+})

@@ -1,0 +1,253 @@
+import { type Chance, chanceOf } from './chance.ts'
+import { allKeys, builtinsOf, keysOf, selfKeys, type Tier } from './keys.ts'
+import { type PerturbationName, perturb, perturbAs } from './perturb.ts'
+import type { Question } from './question.ts'
+import { noRows, type Rows } from './rows.ts'
+import { attributesOf, type Rule, rule, ruleKeys } from './rules.ts'
+
+export type Builtins = ReadonlyMap<string, { definition: string; version: string }>
+
+export interface World {
+  index: number
+  rows: Rows
+  questions: Question[]
+}
+
+/** Worlds of one batch lie in one database: what is global they share. */
+export interface WorldBatch {
+  globals: Rule[]
+  disabled_builtins: string[]
+  /** Keys forced into the mirror of built-in roles, where nobody should hear them. */
+  forced_keys: { role_version_id: string; permission_key: string }[]
+  worlds: World[]
+}
+
+/** A world in the making, and where its parts are. */
+export interface Draft {
+  chance: Chance
+  builtins: Builtins
+  rows: Rows
+  question: Question
+  tier: Tier
+  actor: string
+  tenant: string
+  project: string
+  elsewhere: { tenant: string; project: string }
+  id(): string
+}
+
+const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0')
+
+const day = 86_400_000
+/** Shifted in seconds from the question's instant. */
+export const shifted = (now: string, seconds: number): string => new Date(Date.parse(now) + seconds * 1000).toISOString()
+
+const resourceTypes: Record<Tier, readonly string[]> = {
+  platform: ['node', 'user', 'audit_log', 'organization'],
+  tenant: ['organization', 'user', 'role', 'project'],
+  project: ['allocation', 'storage_bucket', 'user', 'project'],
+}
+
+/** The question that the world was made for: it names a place in full. */
+const askAbout = (draft: Omit<Draft, 'question'>, action: string): Question => {
+  const { chance, tier, actor, tenant, project } = draft
+  const isSelf = selfKeys.includes(action) ? chance.is(0.8) : chance.is(0.05)
+  const resource_type = isSelf ? 'user' : chance.one(resourceTypes[tier])
+  const resource_id = isSelf
+    ? actor
+    : resource_type === 'organization'
+      ? tenant
+      : resource_type === 'project'
+        ? project
+        : chance.is(0.3)
+          ? draft.id()
+          : null
+  const inProject =
+    tier === 'project' ||
+    resource_type === 'project' ||
+    (tier === 'tenant' && (action === 'project.read' ? chance.is(0.9) : chance.is(0.25)))
+  return {
+    id: 0,
+    actor_id: actor,
+    action,
+    resource_type,
+    resource_id,
+    tenant_id: tier === 'platform' && chance.is(0.7) ? null : tenant,
+    project_id: inProject && tier !== 'platform' ? project : null,
+    attributes: attributesOf(chance, 0.04),
+    token: null,
+    elevations: [],
+    now: new Date(Date.UTC(2026, 0, 1) + chance.below(365 * day)).toISOString(),
+  }
+}
+
+/** A custom role with one to three versions; the one that is returned holds these keys. */
+export const customRole = (draft: Draft, tier: 'tenant' | 'project', scope: string, keys: readonly string[]) => {
+  const { chance, rows, id } = draft
+  const versions = Array.from({ length: chance.one([1, 1, 2, 3]) }, () => id())
+  const version = chance.one(versions)
+  const usual = `custom_${rows.role_definitions.length}`
+  const borrowed = chance.one(builtinsOf[tier])
+  const isTaken = rows.role_definitions.some((one) => one.name === borrowed)
+  const definition: Rows['role_definitions'][number] = {
+    id: id(),
+    scope_type: tier,
+    tenant_id: tier === 'tenant' ? scope : null,
+    project_id: tier === 'project' ? scope : null,
+    // A custom role may be called like a built-in one and is none.
+    name: chance.is(0.1) && !isTaken ? borrowed : usual,
+    state: 'active',
+    current_version_id: chance.is(0.7) ? versions.at(-1)! : chance.one(versions),
+    deleted_at: null,
+  }
+  rows.role_definitions.push(definition)
+  versions.forEach((each, at) => {
+    rows.role_definition_versions.push({ id: each, role_definition_id: definition.id, version: at + 1 })
+    const held = new Set([...chance.some(keysOf[tier], 0.06), ...(each === version ? keys : [])])
+    for (const permission_key of held) rows.role_permissions.push({ role_version_id: each, permission_key })
+  })
+  return { definition, version }
+}
+
+export const bind = (draft: Draft, tier: 'tenant' | 'project', scope: string, role_version_id: string): void => {
+  const { rows, actor, id } = draft
+  const row = { id: id(), principal_id: actor, role_version_id, expires_at: null, deleted_at: null }
+  if (tier === 'tenant') {
+    if (rows.tenant_role_bindings.some((one) => one.tenant_id === scope && one.role_version_id === role_version_id)) return
+    rows.tenant_role_bindings.push({ ...row, tenant_id: scope })
+  } else {
+    if (rows.project_role_bindings.some((one) => one.project_id === scope && one.role_version_id === role_version_id)) return
+    rows.project_role_bindings.push({ ...row, project_id: scope, principal_type: 'user' })
+  }
+}
+
+export const bindPlatform = ({ rows, actor, id, builtins }: Draft, name: string): void => {
+  const role_definition_id = builtins.get(name)!.definition
+  if (rows.platform_role_bindings.some((one) => one.role_definition_id === role_definition_id && one.deleted_at === null)) return
+  rows.platform_role_bindings.push({ id: id(), principal_id: actor, role_definition_id, deleted_at: null })
+}
+
+/** Gives the actor what the question needs, in one of the ways there are. */
+const grant = (draft: Draft): void => {
+  const { chance, tier, question, tenant, project, builtins } = draft
+  if (tier === 'platform') {
+    if (!selfKeys.includes(question.action)) bindPlatform(draft, chance.is(0.85) ? 'platform_ops' : 'platform_superadmin')
+    return
+  }
+  const scope = tier === 'tenant' ? tenant : project
+  if (chance.is(0.5)) bind(draft, tier, scope, customRole(draft, tier, scope, [question.action]).version)
+  else {
+    const owner = builtinsOf[tier][0]!
+    const name = /billing|invoice/.test(question.action) ? 'tenant_billing_manager' : chance.is(0.6) ? owner : chance.one(builtinsOf[tier])
+    bind(draft, tier, scope, builtins.get(name)!.version)
+  }
+}
+
+/** What is there besides and should change nothing. */
+const furnish = (draft: Draft): void => {
+  const { chance, rows, tenant, project, builtins, elsewhere, actor, id } = draft
+  if (chance.is(0.15)) bind(draft, 'tenant', tenant, builtins.get(chance.one(builtinsOf.tenant))!.version)
+  if (chance.is(0.15)) bind(draft, 'project', project, builtins.get(chance.one(builtinsOf.project))!.version)
+  if (chance.is(0.05)) bindPlatform(draft, 'platform_user')
+  // Once he was one.
+  if (chance.is(0.05)) {
+    const role_definition_id = builtins.get('platform_superadmin')!.definition
+    rows.platform_role_bindings.push({ id: id(), principal_id: actor, role_definition_id, deleted_at: draft.question.now })
+  }
+  if (chance.is(0.1)) rows.tenant_memberships.push({ id: id(), tenant_id: elsewhere.tenant, user_id: actor, deleted_at: null })
+  if (chance.is(0.1)) bind(draft, 'tenant', elsewhere.tenant, builtins.get('tenant_owner')!.version)
+  if (chance.is(0.05)) rows.tenant_memberships.push({ id: id(), tenant_id: tenant, user_id: actor, deleted_at: draft.question.now })
+}
+
+export const addRule = (draft: Draft, changed: Partial<Rule> = {}, keys: readonly string[] = ruleKeys): void => {
+  const { chance, rows, tenant, project, id, question } = draft
+  const isTenants = chance.is(0.5)
+  const at = { key: chance.one(keys), scope_type: isTenants ? ('tenant' as const) : ('project' as const) }
+  const scope = { tenant_id: isTenants ? tenant : null, project_id: isTenants ? null : project }
+  if (rows.policy_constraints.some((one) => one.key === at.key && one.scope_type === at.scope_type && one.replaced_at === null)) return
+  rows.policy_constraints.push({ ...rule(chance, { constraint_id: id(), ...at, ...scope }, question.action), ...changed })
+}
+
+/** What changed may have come to lie on another row, and the tables take each only once. */
+const onceEach = <Row>(rows: readonly Row[], nameOf: (row: Row) => string): Row[] => [
+  ...new Map(rows.map((row) => [nameOf(row), row])).values(),
+]
+
+const tierWeights = { platform: 10, tenant: 42, project: 48 }
+
+/** Several rules about one request that nothing else stands in the way of. */
+const ruleOver = (draft: Draft): void => {
+  const { chance, question } = draft
+  for (let rules = 2 + chance.below(3); rules > 0; rules -= 1)
+    addRule(draft, chance.is(0.6) ? { actions: [question.action] } : {}, ruleKeys.slice(0, 3))
+  question.attributes = attributesOf(chance, 0.15)
+  if (chance.is(0.2)) perturbAs(draft, 'elevate')
+}
+
+/** A world in which the actor may, or very nearly so; then up to three things go wrong, or rules are made about it. */
+const worldOf = (seed: number, index: number, builtins: Builtins, ruled: number): World & { perturbed: PerturbationName[] } => {
+  const chance = chanceOf(seed * 1_000_003 + index)
+  let made = 0
+  const id = () => {
+    made += 1
+    return `${hex(index, 8)}-0000-8000-8000-${hex(made, 12)}`
+  }
+  const [actor, tenant, project] = [id(), id(), id()]
+  const elsewhere = { tenant: id(), project: id() }
+  const tier = chance.weighted(tierWeights)
+  const rows = noRows()
+  const place = { chance, builtins, rows, tier, actor, tenant, project, elsewhere, id }
+  const draft: Draft = { ...place, question: askAbout(place, chance.one(keysOf[tier])) }
+  rows.users.push({ id: actor, role: chance.is(0.1) ? 'admin' : 'user', disabled_at: null })
+  for (const [org, lies] of [
+    [tenant, project],
+    [elsewhere.tenant, elsewhere.project],
+  ] as const) {
+    rows.organizations.push({ id: org, state: 'active', deleted_at: null })
+    rows.projects.push({ id: lies, org_id: org, state: 'active' })
+  }
+  rows.tenant_memberships.push({ id: id(), tenant_id: tenant, user_id: actor, deleted_at: null })
+  rows.project_memberships.push({ id: id(), project_id: project, user_id: actor, deleted_at: null })
+  grant(draft)
+  furnish(draft)
+  const perturbed: PerturbationName[] = []
+  if (chance.is(ruled)) ruleOver(draft)
+  else {
+    for (let rules = chance.one([0, 0, 0, 1, 1, 2]); rules > 0; rules -= 1) addRule(draft)
+    for (let wrong = chance.one([0, 1, 1, 1, 1, 2, 2, 3]); wrong > 0; wrong -= 1) perturbed.push(perturb(draft))
+  }
+  rows.tenant_role_bindings = onceEach(rows.tenant_role_bindings, ({ tenant_id, role_version_id }) => tenant_id + role_version_id)
+  rows.project_role_bindings = onceEach(rows.project_role_bindings, ({ project_id, role_version_id }) => project_id + role_version_id)
+  const questions = [draft.question]
+  // The same world asked once more, about something it was not made for.
+  if (chance.is(0.15))
+    questions.push({ ...askAbout(place, chance.one(keysOf[tier])), now: draft.question.now, token: draft.question.token })
+  return { index, rows, questions, perturbed }
+}
+
+/** So many worlds from an index on, with what they share; `ruled` is the share of those that are about rules. */
+export const batchOf = (seed: number, first: number, count: number, builtins: Builtins, ruled = 0.12): WorldBatch => {
+  const chance = chanceOf(seed * 7919 + first + 1)
+  const worlds = Array.from({ length: count }, (_, at) => worldOf(seed, first + at, builtins, ruled))
+  let id = 0
+  for (const { questions } of worlds) for (const question of questions) question.id = id++
+  const globals = chance.some(ruleKeys, 0.4).map((key, at): Rule => {
+    const scope = { scope_type: 'global' as const, tenant_id: null, project_id: null }
+    const action = chance.one(keysOf[chance.weighted(tierWeights)])
+    return rule(chance, { constraint_id: `ffffffff-0000-8000-8000-${hex(at, 12)}`, key, ...scope }, action)
+  })
+  const disabled_builtins = chance.some(Object.values(builtinsOf).flat(), 0.07)
+  const forced_keys = Array.from({ length: chance.below(4) }, () => ({
+    role_version_id: builtins.get(chance.one([...builtinsOf.tenant, ...builtinsOf.project]))!.version,
+    permission_key: chance.one([...allKeys, 'authorization.override.all']),
+  }))
+  return { globals, disabled_builtins, forced_keys, worlds }
+}
+
+export const rowsOf = ({ globals, worlds }: Pick<WorldBatch, 'globals' | 'worlds'>): Rows => {
+  const all = noRows()
+  for (const { rows } of worlds)
+    for (const name of Object.keys(all) as (keyof Rows)[]) for (const row of rows[name]) all[name].push(row as never)
+  all.policy_constraints.push(...globals)
+  return all
+}

@@ -1,0 +1,180 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { keepFresh } from '../../server/src/epochs/fresh.ts'
+import { type Build, brokenAs } from '../faults/builds.ts'
+import { type TcpProxy, tcpProxy } from '../faults/tcp-proxy.ts'
+import { type FaultWorld, faultWorld } from '../faults/world.ts'
+import { filesUnder, matchesOf } from '../house/tree.ts'
+import { type LiveServer, liveServer, seeded } from '../live-server.ts'
+import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
+import { type Answer, send } from '../replicas/asking.ts'
+import { farDatabase } from '../replicas/far-database.ts'
+import { type Scene, sceneOn } from '../replicas/revokes.ts'
+import { allowsIn, playRounds } from '../replicas/rounds.ts'
+import { roundsToFind, sensitivityOf } from '../replicas/sensitivity.ts'
+import { asSuperuser } from '../superuser.ts'
+
+describe('several servers on one database, asked before, during and after each revoke', () => {
+  let live: LiveServer
+  let scene: Scene
+  beforeAll(async () => {
+    live = await liveServer()
+    scene = await sceneOn(live)
+  })
+  afterAll(() => live.stop())
+
+  /** The last of them has a long line to the database. */
+  const servers = async (count: number, build: Build = 'sound') => {
+    const { parts: broken } = brokenAs(build) as ReturnType<typeof brokenAs>
+    const started = Array.from({ length: count }, (_, at) =>
+      live.replica((parts) => {
+        const own = at === 2 ? { ...parts, fresh: keepFresh(farDatabase(parts.database, 5)) } : parts
+        return broken?.(own, parts.database) ?? own
+      }),
+    )
+    return (await Promise.all(started)).map(({ url }) => url)
+  }
+
+  let enough = 0
+  test('a build that caches for 200 ms is found out', async () => {
+    const found = sensitivityOf(await roundsToFind(scene, await servers(3, 'caches_for_200_ms'), 5))
+    expect(found.needed.filter(Number.isNaN)).toEqual([])
+    enough = found.enough
+  })
+
+  test('DE-19 three: nothing that begins after a revoke was answered is allowed by what it ended', async () => {
+    expect(enough).toBeGreaterThanOrEqual(10)
+    // Far more than that build lasted; and each kind of revoke in each form of asking.
+    const rounds = await playRounds(scene, await servers(3), Math.max(enough, 10 * scene.revokes.length))
+    expect(allowsIn(rounds)).toEqual([])
+    expect(Math.min(...rounds.map(({ before, after }) => Math.min(before, after)))).toBeGreaterThanOrEqual(3)
+  }, 300_000)
+
+  test.for([1, 2])('DE-19 %i: likewise', async (count) => {
+    expect(allowsIn(await playRounds(scene, await servers(count), 2 * scene.revokes.length))).toEqual([])
+  })
+
+  test('DE-19 rests on no notification: none is sent, none is listened for, and it holds where none can be sent (C2)', async () => {
+    // SQL stands in these and nowhere else.
+    const sources = ['server/src', 'db'].flatMap(filesUnder).filter((path) => /-queries\.ts$|\.sql$|\/database\.ts$/.test(path))
+    const notification = /\bpg_notify\b|\bnotify\s|\blisten\s|\bunlisten\b|'notification'/i
+    expect(matchesOf(sources, notification)).toEqual([])
+    for (const text of ["perform pg_notify('c', '')", 'notify c', 'listen "c"', "client.on('notification', …)"])
+      expect(text).toMatch(notification)
+    const [{ n }] = (await live.sql<{ n: number }>(
+      `select count(*)::int as n from pg_proc where pronamespace = 'public'::regnamespace and prosrc ~* 'notify'`,
+    )) as [{ n: number }]
+    expect(n).toBe(0)
+    const { pathname } = new URL(live.clone.appUrl)
+    await asSuperuser(Object.assign(new URL(inject('postgres').superuserUrl), { pathname }).href, (client) =>
+      client.query('revoke execute on function pg_notify(text, text) from public'),
+    )
+    expect(allowsIn(await playRounds(scene, await servers(3), scene.revokes.length))).toEqual([])
+  })
+})
+
+describe('a server whose line to the database is silent or slow', () => {
+  let clone: ClonedDatabase
+  let world: FaultWorld
+  let proxy: TcpProxy
+  let scene: Scene
+  let near: string
+  let far: string
+  beforeAll(async () => {
+    clone = await cloneDatabase()
+    world = await faultWorld(clone, { people: 0 })
+    scene = await sceneOn(world)
+    const { hostname, port } = new URL(clone.appUrl)
+    proxy = await tcpProxy({ host: hostname, port: Number(port) })
+    near = (await world.start()).url
+    far = (await world.start({ appUrl: proxy.urlOf(clone.appUrl) })).url
+  })
+  afterAll(async () => {
+    await world.stop()
+    await proxy.stop()
+    await clone.drop()
+  })
+
+  const revoke = () => scene.revokes.find(({ kind }) => kind === 'membership of an organization removed')!
+  const timed = async (asking: Promise<Answer>) => {
+    const began = performance.now()
+    const { status, body } = await asking
+    return { began, status, said: body?.decision as string | undefined, ms: performance.now() - began }
+  }
+  const decideAt = (base: string) => timed(send(base, 'POST', '/api/v1/authz/decisions', scene.person.token, revoke().question))
+  const changeAt = (base: string) => timed(send(base, 'PATCH', `/api/v1/orgs/${seeded.org.aurora}`, scene.other, { name: 'Changed' }))
+  const readinessOf = async (base: string) => (await fetch(`${base}/readyz`)).status
+  /** Until it answers again, whatever it says. */
+  const recovery = async () => {
+    const began = performance.now()
+    for (;;) {
+      const answer = await decideAt(far)
+      const after = performance.now() - began
+      if (answer.status !== 503 || after > 10_000) return { ...answer, after }
+      await sleep(20)
+    }
+  }
+
+  test('DE-19 cut off, it refuses within two seconds and allows nothing; healed, it is back within five and knows what it missed', async () => {
+    expect((await decideAt(far)).said).toBe('allow')
+    const seen: Awaited<ReturnType<typeof decideAt>>[] = []
+    let isOver = false
+    const lane = async (ask: (base: string) => ReturnType<typeof decideAt>) => {
+      while (!isOver) {
+        seen.push(await ask(far))
+        await sleep(10)
+      }
+    }
+    const load = Promise.all([decideAt, decideAt, decideAt, decideAt, changeAt, changeAt].map(lane))
+    await sleep(500)
+    proxy.silence()
+    const cut = performance.now()
+    await revoke().revoke(near)
+    expect((await decideAt(near)).said).not.toBe('allow')
+    const many = await Promise.all(Array.from({ length: 100 }, () => decideAt(far)))
+    expect(new Set(many.map(({ status }) => status))).toEqual(new Set([503]))
+    expect(Math.max(...many.map(({ ms }) => ms))).toBeLessThan(2000)
+    expect(await readinessOf(far)).toBe(503)
+    expect(await readinessOf(near)).toBe(200)
+    await sleep(Math.max(0, cut + 6000 - performance.now()))
+    isOver = true
+    await load
+    const late = seen.filter(({ began }) => began > cut)
+    expect(new Set(late.map(({ status }) => status))).toEqual(new Set([503]))
+    expect(Math.max(...late.map(({ ms }) => ms))).toBeLessThan(2000)
+    // What was under way when it was cut may still be answered, but no allow comes later than two seconds.
+    expect(seen.filter(({ began, ms, said }) => said === 'allow' && began + ms > cut + 2000)).toEqual([])
+    proxy.heal()
+    const back = await recovery()
+    expect(back.after).toBeLessThan(5000)
+    expect(back.said).not.toBe('allow')
+    expect(await readinessOf(far)).toBe(200)
+    await revoke().restore(near)
+  })
+
+  test.for([50, 500, 5000])(
+    'DE-19 a round trip that is %i ms longer makes decisions late or, after a second, refused, and never wrong (J4)',
+    async (delay) => {
+      expect((await recovery()).said).toBe('allow')
+      proxy.delay(delay / 2)
+      const warm: Awaited<ReturnType<typeof decideAt>>[] = []
+      for (let times = 0; times < 5; times += 1) warm.push(await decideAt(far))
+      await revoke().revoke(near)
+      const after: typeof warm = []
+      for (let times = 0; times < 5; times += 1) after.push(await decideAt(far))
+      const many = await Promise.all(Array.from({ length: 50 }, () => decideAt(far)))
+      proxy.heal()
+      const all = [...warm, ...after, ...many]
+      expect(all.filter(({ status }) => status !== 200 && status !== 503)).toEqual([])
+      // A second for the reads, and a little for all the rest.
+      expect(Math.max(...all.map(({ ms }) => ms))).toBeLessThan(1500)
+      // Half a second twice is just at the limit, and may go either way.
+      if (delay !== 500) expect(new Set(warm.map(({ status }) => status))).toEqual(new Set([delay < 500 ? 200 : 503]))
+      expect([...after, ...many].filter(({ said }) => said === 'allow')).toEqual([])
+      const back = await recovery()
+      expect(back.after).toBeLessThan(5000)
+      expect(back.said).not.toBe('allow')
+      await revoke().restore(near)
+    },
+  )
+})

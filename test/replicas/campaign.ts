@@ -1,0 +1,62 @@
+// Three server processes on one database; a right is taken away by one of them while all are asked about it, again and again.
+// `npm run campaign:revokes [-- --rounds 10000 --minutes 6 --control joins_reads]`. What it found goes into docs/campaigns.md by hand.
+import { parseArgs } from 'node:util'
+import type { Build } from '../faults/builds.ts'
+import { ownPostgres } from '../faults/own-postgres.ts'
+import { tcpProxy } from '../faults/tcp-proxy.ts'
+import { faultWorld } from '../faults/world.ts'
+import { sceneOn } from './revokes.ts'
+import { allowsIn, playRounds } from './rounds.ts'
+import { roundsToFind, sensitivityOf } from './sensitivity.ts'
+
+const number = (value: string) => ({ type: 'string', default: value }) as const
+const { values } = parseArgs({
+  options: {
+    rounds: number('10000'),
+    minutes: number('6'),
+    samples: number('5'),
+    control: { type: 'string', multiple: true, default: ['caches_for_200_ms'] },
+  },
+})
+const [rounds, minutes, samples] = [values.rounds, values.minutes, values.samples].map(Number) as [number, number, number]
+
+const postgres = await ownPostgres()
+const world = await faultWorld(postgres, { people: 0 })
+const line = await tcpProxy({ host: '127.0.0.1', port: postgres.port })
+/** The last of them has a longer line to the database, so that what it hears is a little older. */
+const trio = async (build: Build) => {
+  const servers = await Promise.all([{}, {}, { appUrl: line.urlOf(postgres.appUrl) }].map((own) => world.start({ build, ...own })))
+  return { all: servers.map(({ url }) => url), stop: () => Promise.all(servers.map(({ kill }) => kill())) }
+}
+try {
+  const scene = await sceneOn(world)
+  line.delay(2)
+  for (const build of values.control as Build[]) {
+    const { all, stop } = await trio(build)
+    console.log({ build, ...sensitivityOf(await roundsToFind(scene, all, samples)) })
+    await stop()
+  }
+  const { all } = await trio('sound')
+  const began = performance.now()
+  const seconds = () => (performance.now() - began) / 1000
+  const played = await playRounds(scene, all, rounds, (_round, count) => {
+    if (count % 500 === 0) console.log(`${count} rounds, ${Math.round(seconds())} s`)
+    return seconds() > minutes * 60
+  })
+  const allows = allowsIn(played)
+  for (const each of allows.slice(0, 50)) console.log(`✗ ${each}`)
+  const sum = (figures: readonly number[]) => figures.reduce((total, figure) => total + figure, 0)
+  console.log({
+    rounds: played.length,
+    kinds: scene.revokes.length,
+    asked_before: sum(played.map(({ before }) => before)),
+    asked_after: sum(played.map(({ after }) => after)),
+    allows: allows.length,
+    seconds: Math.round(seconds()),
+  })
+  if (allows.length > 0) process.exitCode = 1
+} finally {
+  await world.stop()
+  await line.stop()
+  await postgres.stop()
+}
