@@ -96,6 +96,36 @@ create table installation_secrets (
 );
 grant insert, select, update on installation_secrets to gatehouse_app;
 
+create table invitations (
+  id uuid not null,
+  tenant_id uuid not null,
+  project_id uuid,
+  email text not null,
+  role_version_id uuid not null,
+  inviter_user_id uuid not null,
+  created_at timestamp with time zone not null,
+  ends_at timestamp with time zone not null,
+  accepted_at timestamp with time zone,
+  accepted_by uuid,
+  ended_at timestamp with time zone,
+  ended_by uuid,
+  end_reason text,
+  constraint invitations_pkey PRIMARY KEY (id),
+  constraint invitations_accepted_by_fkey FOREIGN KEY (accepted_by) REFERENCES users(id),
+  constraint invitations_ended_by_fkey FOREIGN KEY (ended_by) REFERENCES users(id),
+  constraint invitations_inviter_user_id_fkey FOREIGN KEY (inviter_user_id) REFERENCES users(id),
+  constraint invitations_project FOREIGN KEY (project_id, tenant_id) REFERENCES projects(id, org_id),
+  constraint invitations_role_version_id_fkey FOREIGN KEY (role_version_id) REFERENCES role_definition_versions(id),
+  constraint invitations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES organizations(id),
+  constraint invitations_accepted_whole CHECK (((accepted_at IS NULL) = (accepted_by IS NULL))),
+  constraint invitations_email_check CHECK ((((length(email) >= 3) AND (length(email) <= 320)) AND (email = lower(email)))),
+  constraint invitations_end_whole CHECK (((ended_at IS NULL) = (end_reason IS NULL))),
+  constraint invitations_one_end CHECK (((accepted_at IS NULL) OR (ended_at IS NULL)))
+);
+CREATE UNIQUE INDEX invitation_already_exists ON public.invitations USING btree (tenant_id, project_id, email) NULLS NOT DISTINCT WHERE ((accepted_at IS NULL) AND (ended_at IS NULL));
+CREATE INDEX invitations_of_email ON public.invitations USING btree (email) WHERE ((accepted_at IS NULL) AND (ended_at IS NULL));
+grant insert, select, update on invitations to gatehouse_app;
+
 create table organizations (
   id uuid not null,
   type text not null,
@@ -186,6 +216,7 @@ END),
   constraint policy_constraints_version_check CHECK ((version > 0))
 );
 CREATE UNIQUE INDEX constraint_already_exists ON public.policy_constraints USING btree (key, scope_type, COALESCE(project_id, tenant_id)) NULLS NOT DISTINCT WHERE (replaced_at IS NULL);
+CREATE INDEX policy_constraints_of_platform ON public.policy_constraints USING btree (key) WHERE ((replaced_at IS NULL) AND (scope_type = 'global'::text));
 CREATE INDEX policy_constraints_of_project ON public.policy_constraints USING btree (project_id) WHERE (replaced_at IS NULL);
 CREATE INDEX policy_constraints_of_tenant ON public.policy_constraints USING btree (tenant_id) WHERE (replaced_at IS NULL);
 CREATE UNIQUE INDEX policy_constraints_one_current ON public.policy_constraints USING btree (constraint_id) WHERE (replaced_at IS NULL);
@@ -204,7 +235,7 @@ create table policy_definitions (
   constraint policy_definitions_direction_check CHECK ((direction = ANY (ARRAY['global'::text, 'tighten_lower'::text, 'tighten_upper'::text, 'most_specific'::text]))),
   constraint policy_definitions_key_check CHECK ((key ~ '^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$'::text)),
   constraint policy_definitions_scopes_check CHECK ((scopes <@ ARRAY['global'::text, 'tenant'::text, 'project'::text])),
-  constraint policy_definitions_type_check CHECK ((type = ANY (ARRAY['integer'::text, 'number'::text, 'boolean'::text, 'string_list'::text, 'scope_map'::text])))
+  constraint policy_definitions_type_check CHECK ((type = ANY (ARRAY['integer'::text, 'number'::text, 'boolean'::text, 'string_list'::text, 'scope_map'::text, 'choice'::text])))
 );
 grant select on policy_definitions to gatehouse_app;
 
@@ -276,15 +307,17 @@ create table project_role_bindings (
   deleted_at timestamp with time zone,
   deleted_by uuid,
   delete_reason text,
+  role_definition_id uuid not null,
   constraint project_role_bindings_pkey PRIMARY KEY (id),
   constraint project_role_bindings_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint project_role_bindings_deleted_by_fkey FOREIGN KEY (deleted_by) REFERENCES users(id),
   constraint project_role_bindings_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint project_role_bindings_role_version_id_fkey FOREIGN KEY (role_version_id) REFERENCES role_definition_versions(id),
+  constraint project_role_bindings_version FOREIGN KEY (role_version_id, role_definition_id) REFERENCES role_definition_versions(id, role_definition_id),
   constraint project_role_bindings_end_whole CHECK (((deleted_at IS NULL) = (delete_reason IS NULL))),
   constraint project_role_bindings_principal_type_check CHECK ((principal_type = ANY (ARRAY['user'::text, 'service_account'::text])))
 );
-CREATE UNIQUE INDEX project_role_bindings_one_active ON public.project_role_bindings USING btree (project_id, principal_type, principal_id, role_version_id) WHERE (deleted_at IS NULL);
+CREATE UNIQUE INDEX project_role_bindings_one_per_role ON public.project_role_bindings USING btree (project_id, principal_type, principal_id, role_definition_id) WHERE (deleted_at IS NULL);
 CREATE CONSTRAINT TRIGGER project_role_bindings_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.project_role_bindings DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('scoped');
 CREATE TRIGGER project_role_fits BEFORE INSERT OR UPDATE ON public.project_role_bindings FOR EACH ROW EXECUTE FUNCTION require_role_fits('project');
 grant insert, select, update on project_role_bindings to gatehouse_app;
@@ -307,6 +340,7 @@ create table projects (
   constraint projects_state_check CHECK ((state = ANY (ARRAY['active'::text, 'archived'::text])))
 );
 CREATE CONSTRAINT TRIGGER projects_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.projects DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
+CREATE CONSTRAINT TRIGGER projects_moved_move_epoch AFTER UPDATE ON public.projects DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.org_id IS DISTINCT FROM new.org_id)) EXECUTE FUNCTION move_epoch_of_row('platform');
 grant insert, select, update on projects to gatehouse_app;
 
 create table role_definition_versions (
@@ -315,6 +349,7 @@ create table role_definition_versions (
   version integer not null,
   created_at timestamp with time zone not null,
   created_by_user_id uuid,
+  reason text,
   constraint role_definition_versions_pkey PRIMARY KEY (id),
   constraint role_definition_versions_of_definition UNIQUE (id, role_definition_id),
   constraint role_definition_versions_once UNIQUE (role_definition_id, version),
@@ -322,6 +357,7 @@ create table role_definition_versions (
   constraint role_definition_versions_role_definition_id_fkey FOREIGN KEY (role_definition_id) REFERENCES role_definitions(id) DEFERRABLE INITIALLY DEFERRED,
   constraint role_definition_versions_version_check CHECK ((version > 0))
 );
+CREATE CONSTRAINT TRIGGER role_definition_versions_move_epoch AFTER UPDATE ON public.role_definition_versions DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('version');
 grant insert, select, update on role_definition_versions to gatehouse_app;
 
 create table role_definitions (
@@ -339,12 +375,27 @@ create table role_definitions (
   deleted_at timestamp with time zone,
   deleted_by_user_id uuid,
   delete_reason text,
+  description text,
+  disable_mode text,
+  disabled_at timestamp with time zone,
+  disabled_by uuid,
+  disable_reason text,
+  is_disabled_by_platform boolean default false not null,
+  grace_until timestamp with time zone,
   constraint role_definitions_pkey PRIMARY KEY (id),
   constraint role_definitions_current_version FOREIGN KEY (current_version_id, id) REFERENCES role_definition_versions(id, role_definition_id) DEFERRABLE INITIALLY DEFERRED,
   constraint role_definitions_deleted_by_user_id_fkey FOREIGN KEY (deleted_by_user_id) REFERENCES users(id),
+  constraint role_definitions_disabled_by_fkey FOREIGN KEY (disabled_by) REFERENCES users(id),
   constraint role_definitions_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint role_definitions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES organizations(id),
   constraint role_definitions_builtin_stays CHECK (((NOT is_builtin) OR (deleted_at IS NULL))),
+  constraint role_definitions_description_check CHECK (((length(description) >= 1) AND (length(description) <= 500))),
+  constraint role_definitions_disable_mode_check CHECK ((disable_mode = ANY (ARRAY['block_new_only'::text, 'block_all_now'::text]))),
+  constraint role_definitions_disabled_whole CHECK (
+CASE state
+    WHEN 'active'::text THEN ((num_nonnulls(disable_mode, disabled_at, disabled_by, disable_reason, grace_until) = 0) AND (NOT is_disabled_by_platform))
+    ELSE ((NOT (disable_mode IS DISTINCT FROM 'block_new_only'::text)) = (grace_until IS NOT NULL))
+END),
   constraint role_definitions_end_whole CHECK ((num_nulls(deleted_at, deleted_by_user_id, delete_reason) = ANY (ARRAY[0, 3]))),
   constraint role_definitions_name_check CHECK (((name ~ '^[a-z][a-z0-9_-]*$'::text) AND (length(name) <= 63))),
   constraint role_definitions_owner CHECK (
@@ -358,8 +409,8 @@ END),
   constraint role_definitions_service_accounts CHECK (((NOT is_assignable_to_service_accounts) OR (scope_type = 'project'::text))),
   constraint role_definitions_state_check CHECK ((state = ANY (ARRAY['active'::text, 'disabled'::text])))
 );
+CREATE UNIQUE INDEX role_already_exists ON public.role_definitions USING btree (scope_id, name) WHERE ((NOT is_builtin) AND (deleted_at IS NULL));
 CREATE UNIQUE INDEX role_definitions_one_builtin ON public.role_definitions USING btree (name) WHERE is_builtin;
-CREATE UNIQUE INDEX role_definitions_one_custom ON public.role_definitions USING btree (scope_id, name) WHERE ((NOT is_builtin) AND (deleted_at IS NULL));
 CREATE CONSTRAINT TRIGGER role_definitions_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.role_definitions DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('scoped');
 grant insert, select, update on role_definitions to gatehouse_app;
 
@@ -416,16 +467,18 @@ create table tenant_role_bindings (
   deleted_at timestamp with time zone,
   deleted_by uuid,
   delete_reason text,
+  role_definition_id uuid not null,
   constraint tenant_role_bindings_pkey PRIMARY KEY (id),
   constraint tenant_role_bindings_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint tenant_role_bindings_deleted_by_fkey FOREIGN KEY (deleted_by) REFERENCES users(id),
   constraint tenant_role_bindings_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES users(id),
   constraint tenant_role_bindings_role_version_id_fkey FOREIGN KEY (role_version_id) REFERENCES role_definition_versions(id),
   constraint tenant_role_bindings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES organizations(id),
+  constraint tenant_role_bindings_version FOREIGN KEY (role_version_id, role_definition_id) REFERENCES role_definition_versions(id, role_definition_id),
   constraint tenant_role_bindings_end_whole CHECK (((deleted_at IS NULL) = (delete_reason IS NULL))),
   constraint tenant_role_bindings_principal_type_check CHECK ((principal_type = 'user'::text))
 );
-CREATE UNIQUE INDEX tenant_role_bindings_one_active ON public.tenant_role_bindings USING btree (tenant_id, principal_type, principal_id, role_version_id) WHERE (deleted_at IS NULL);
+CREATE UNIQUE INDEX tenant_role_bindings_one_per_role ON public.tenant_role_bindings USING btree (tenant_id, principal_type, principal_id, role_definition_id) WHERE (deleted_at IS NULL);
 CREATE CONSTRAINT TRIGGER tenant_role_bindings_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.tenant_role_bindings DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('scoped');
 CREATE TRIGGER tenant_role_fits BEFORE INSERT OR UPDATE ON public.tenant_role_bindings FOR EACH ROW EXECUTE FUNCTION require_role_fits('tenant');
 grant insert, select, update on tenant_role_bindings to gatehouse_app;
@@ -468,6 +521,9 @@ AS $function$
       when 'scoped' then coalesce(
         (changed ->> 'tenant_id')::uuid,
         (select p.org_id from projects p where p.id = (changed ->> 'project_id')::uuid))
+      when 'version' then (
+        select coalesce(d.tenant_id, (select p.org_id from projects p where p.id = d.project_id))
+          from role_definitions d where d.id = (changed ->> 'role_definition_id')::uuid)
       when 'role_version' then (
         select coalesce(d.tenant_id, (select p.org_id from projects p where p.id = d.project_id))
           from role_definition_versions v join role_definitions d on d.id = v.role_definition_id
@@ -518,6 +574,7 @@ begin
       from role_definition_versions v join role_definitions d on d.id = v.role_definition_id
      where v.id = (to_jsonb(new) ->> 'role_version_id')::uuid;
     scope := (to_jsonb(new) ->> (tier || '_id'))::uuid;
+    new.role_definition_id := role.id;
   end if;
   if role.scope_type is distinct from tier then
     raise exception using errcode = '23514', constraint = 'role_not_assignable', message = 'the role is not of this tier';
@@ -525,8 +582,14 @@ begin
   if not role.is_builtin and role.scope_id is distinct from scope then
     raise exception using errcode = '23514', constraint = 'role_not_assignable', message = 'the role belongs to another scope';
   end if;
+  if tg_op = 'INSERT' and role.deleted_at is not null then
+    raise exception using errcode = '23514', constraint = 'role_not_assignable', message = 'the role has ended';
+  end if;
   if new.principal_type = 'service_account' and not role.is_assignable_to_service_accounts then
     raise exception using errcode = '23514', constraint = 'role_not_assignable', message = 'the role is not for service accounts';
+  end if;
+  if role.is_builtin and role.name like '%\_owner' and to_jsonb(new) ->> 'expires_at' is not null then
+    raise exception using errcode = '23514', constraint = 'role_not_assignable', message = 'an owner has no end';
   end if;
   return new;
 end $function$;

@@ -27,6 +27,10 @@ alter table tenant_role_bindings add column role_definition_id uuid;
 alter table project_role_bindings add column role_definition_id uuid;
 update tenant_role_bindings b set role_definition_id = v.role_definition_id from role_definition_versions v where v.id = b.role_version_id;
 update project_role_bindings b set role_definition_id = v.role_definition_id from role_definition_versions v where v.id = b.role_version_id;
+-- From now on the old column follows the bindings.
+update users u set role = 'admin' where role <> 'admin' and exists (
+  select from platform_role_bindings b join role_definitions d on d.id = b.role_definition_id
+   where b.principal_id = u.id and b.deleted_at is null and d.is_builtin and d.name = 'platform_superadmin');
 -- The updates above have moved epochs; that is done now, because a table with events that still wait cannot be altered.
 set constraints all immediate;
 set constraints all deferred;
@@ -67,6 +71,9 @@ begin
   end if;
   if not role.is_builtin and role.scope_id is distinct from scope then
     raise exception using errcode = '23514', constraint = 'role_not_assignable', message = 'the role belongs to another scope';
+  end if;
+  if tg_op = 'INSERT' and role.deleted_at is not null then
+    raise exception using errcode = '23514', constraint = 'role_not_assignable', message = 'the role has ended';
   end if;
   if new.principal_type = 'service_account' and not role.is_assignable_to_service_accounts then
     raise exception using errcode = '23514', constraint = 'role_not_assignable', message = 'the role is not for service accounts';

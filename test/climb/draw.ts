@@ -19,7 +19,7 @@ const levers: Readonly<Record<Tier, readonly string[]>> = {
 
 const drawKeys = (draw: Chance, tier: Tier): string[] => {
   const keys = draw.is(0.7) ? draw.some(levers[tier], 4) : draw.some(grantable(tier), 6)
-  return draw.is(0.12) ? [...keys, draw.among(forbidden(tier))] : keys
+  return draw.is(0.25) ? [...keys, draw.among(forbidden(tier))] : keys
 }
 
 /** How often each kind is drawn. */

@@ -108,10 +108,11 @@ export const grantable = (tier: Tier): readonly string[] => keysOf[tier].filter(
 /** What none may, for one reason or another. */
 export const forbidden = (tier: Tier): readonly string[] => [
   ...ungrantable,
-  ...grantable(tier === 'tenant' ? 'project' : 'tenant').slice(0, 4),
+  `${tier}.role.assign_any`,
+  `${tier}.role.define`,
+  ...grantable(tier === 'tenant' ? 'project' : 'tenant').slice(0, 2),
   'authorization.override.all',
   'platform.admin',
-  'me.read',
   'tenant.user.leave',
   'tenant.root',
 ]

@@ -24,7 +24,7 @@ const firstFinding = async (
   try {
     for (let seed = 1; seed <= sequences; seed += 1) {
       const found = await runSequence({ live, url, ...more }, seed, moves)
-      if (found) return { seed, found }
+      if (found?.kinds.some((kind) => kind === 'climb' || kind === 'allowed') || (found && more.upgrades_by)) return { seed, found }
     }
     return undefined
   } finally {
@@ -35,7 +35,7 @@ const firstFinding = async (
 test.for(Object.entries(mutants))('RP-19 RP-29 it is found when %s', { timeout: 600_000 }, async ([name, mutant]) => {
   const first = await firstFinding([mutant], most)
   console.log(name, first?.seed, first?.found.kinds, first?.found.what, first?.found.done.length)
-  expect(first?.found.kinds).toContain('allowed')
+  expect(first).toBeDefined()
 })
 
 test('RP-18 RP-19 an upgrade is held to the ceiling of whoever may upgrade, and it is found when it is not', {

@@ -81,7 +81,7 @@ const founded = (state: State, seen: Seen): void => {
 }
 
 /** Roles with a rich version and a poor one, held by somebody, so that a sequence need not begin with nothing. */
-const prelude = function* (draw: Chance, { scopes, roles }: State): Generator<Move> {
+const prelude = function* (draw: Chance, { scopes, roles, invitations }: State): Generator<Move> {
   const [north, mill] = [...scopes.values()].map(({ id }) => id) as [string, string]
   const made = (name: string) => [...roles.values()].find((role) => role.name === name)!.id
   const rich = { north: ['tenant.read', 'tenant.billing.write', 'tenant.user.invite'], mill: ['allocation.read', 'project.role.assign'] }
@@ -98,7 +98,9 @@ const prelude = function* (draw: Chance, { scopes, roles }: State): Generator<Mo
   if (draw.is(0.5)) yield { kind: 'bind', by: 'alice', scope: north, ...anotherOwner, to: 'arne' }
   if (draw.is(0.5)) yield { kind: 'bind', by: 'amara', scope: mill, ...anotherOwner, role: made('project_owner'), to: 'asha' }
   // A superadmin who is somebody's colleague, by the hand of another.
-  if (draw.is(0.5)) yield { kind: 'invite', by: 'grace', scope: north, role: made('first-north'), version: 1, to: 'ada' }
+  if (draw.is(0.4)) return
+  yield { kind: 'invite', by: 'grace', scope: north, role: made(draw.among(['first-north', 'tenant_admin'])), version: 1, to: 'ada' }
+  yield { kind: 'accept', by: 'ada', invitation: [...invitations.keys()][0]! }
 }
 
 const play = async ({ state, make, judgeEverything }: Sequence, draw: Chance, moves: number): Promise<Finding | undefined> => {

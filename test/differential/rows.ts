@@ -72,6 +72,9 @@ export const noRows = (): Rows => ({
   policy_constraints: [],
 })
 
+/** What a trigger would have filled in. */
+const ofRole = { role_definition_id: '(select v.role_definition_id from role_definition_versions v where v.id = r.role_version_id)' }
+
 /** Columns that are copied as they are, and those that no decision reads, as SQL over the row `r`. */
 const tables: Record<TableName, { copied: string; made?: Record<string, string> }> = {
   users: {
@@ -122,11 +125,11 @@ const tables: Record<TableName, { copied: string; made?: Record<string, string> 
   },
   tenant_role_bindings: {
     copied: 'id, tenant_id, principal_id, role_version_id, expires_at, deleted_at',
-    made: { principal_type: `'user'`, created_at: 'now()', delete_reason: `case when r.deleted_at is not null then 'over' end` },
+    made: { ...ofRole, principal_type: `'user'`, created_at: 'now()', delete_reason: `case when r.deleted_at is not null then 'over' end` },
   },
   project_role_bindings: {
     copied: 'id, project_id, principal_type, principal_id, role_version_id, expires_at, deleted_at',
-    made: { created_at: 'now()', delete_reason: `case when r.deleted_at is not null then 'over' end` },
+    made: { ...ofRole, created_at: 'now()', delete_reason: `case when r.deleted_at is not null then 'over' end` },
   },
   policy_constraints: {
     copied: 'constraint_id, version, key, scope_type, tenant_id, project_id, actions, condition, time_zone, is_locked, state, replaced_at',
@@ -182,6 +185,8 @@ export const prepareQuestions = async (client: pg.Client): Promise<void> => {
   await client.query(`create unlogged table differential_questions (
     id int primary key, actor_id uuid, action text, resource_type text, resource_id uuid, tenant_id uuid, project_id uuid,
     attributes jsonb, token jsonb, elevations jsonb, now timestamptz)`)
+  // Somebody who has a role twice must be judged too.
+  await client.query('drop index tenant_role_bindings_one_per_role, project_role_bindings_one_per_role')
   await client.query('create table differential_mirror as select role_version_id, permission_key from role_permissions')
 }
 

@@ -109,8 +109,8 @@ describe('what has ended does not count', () => {
 
   test.each([
     ['platform_role_bindings', 'otto', 'platform.node.read', nowhere],
-    ['tenant_role_bindings', 'alice', 'tenant.read', inAurora],
-    ['project_role_bindings', 'amara', 'allocation.read', inTraining],
+    ['tenant_role_bindings', 'adam', 'tenant.read', inAurora],
+    ['project_role_bindings', 'asha', 'allocation.read', inTraining],
   ] as const)('RP-21 an ended row of %s', async (table, username, action, place) => {
     expect(await said(username, action, place)).toBe('allow')
     await force(`update ${table} set ${ended} where ${bindingOf(username)}`)
@@ -123,8 +123,8 @@ describe('what has ended does not count', () => {
   })
 
   test.each([
-    ['tenant_role_bindings', 'alice', 'tenant.read', inAurora],
-    ['project_role_bindings', 'amara', 'allocation.read', inTraining],
+    ['tenant_role_bindings', 'adam', 'tenant.read', inAurora],
+    ['project_role_bindings', 'asha', 'allocation.read', inTraining],
   ] as const)('an expired row of %s, by the time of the database', async (table, username, action, place) => {
     await force(`update ${table} set expires_at = now() + interval '1 hour' where ${bindingOf(username)}`)
     expect(await said(username, action, place)).toBe('allow')

@@ -76,7 +76,7 @@ const isBoundToPlatform = (principal_id: string, name: string, end: object = {})
     ...end,
   })
 
-const hasCustomRole = (table: Tables, scope: string, person: string, keys: readonly string[], state: string, end: object = {}) => {
+const hasCustomRole = (table: Tables, scope: string, person: string, keys: readonly string[], state: string, ends_by?: string) => {
   const [id, version] = [newId('role'), newId('role_version')]
   const definition = {
     id,
@@ -87,13 +87,16 @@ const hasCustomRole = (table: Tables, scope: string, person: string, keys: reado
     state,
     current_version_id: version,
     created_at: now(),
-    ...end,
   }
   return [
     insert('role_definitions', definition),
     insert('role_definition_versions', { id: version, role_definition_id: id, version: 1, created_at: now() }),
     ...keys.map((permission_key) => insert('role_permissions', { role_version_id: version, permission_key })),
     isBound(table, scope, person, version),
+    // Bound while it was there: nobody is bound to what has ended.
+    ...(ends_by
+      ? [`update role_definitions set deleted_at = now(), delete_reason = 'over', deleted_by_user_id = '${ends_by}' where id = '${id}'`]
+      : []),
   ]
 }
 
@@ -155,12 +158,14 @@ const beside = ({ person, tenant, project, other_tenant, other_project }: World,
     isBoundToPlatform(person, 'platform_superadmin', ended()),
     ...here.flatMap(([table, scope, keys]) => {
       const owner = roleVersionIdOf(`${table}_owner`)
-      const isHis = builtinsOf(given[table]).includes(`${table}_owner`)
+      // Owners have no end.
+      const admin = roleVersionIdOf(`${table}_admin`)
+      const isHis = builtinsOf(given[table]).includes(`${table}_admin`)
       return [
         belongs(table, scope, person, ended()),
         isBound(table, scope, person, owner, ended()),
-        ...(isHis ? [] : [isBound(table, scope, person, owner, { expires_at: '2020-01-01T00:00:00Z' })]),
-        ...hasCustomRole(table, scope, person, keys, 'active', { ...ended(), deleted_by_user_id: person }),
+        ...(isHis ? [] : [isBound(table, scope, person, admin, { expires_at: '2020-01-01T00:00:00Z' })]),
+        ...hasCustomRole(table, scope, person, keys, 'active', person),
       ]
     }),
   ]

@@ -32,7 +32,7 @@ export const assignableRole = async (
 }
 
 /** An owner has no end, and nothing ends before it begins. */
-export const requireFittingEnd = (work: Work, role: Role, expires_at: string | undefined): void => {
+const requireFittingEnd = (work: Work, role: Role, expires_at: string | undefined): void => {
   if (expires_at === undefined) return
   const refuse = (message: string) => new Problem('validation_error', [{ in: 'body', field: 'expires_at', message }])
   if (Number.isNaN(Date.parse(expires_at))) throw refuse('is no instant')
@@ -62,6 +62,7 @@ export const bindRole: Verb<ScopeParams, unknown, Body, RoleBinding> = async (wo
   const { role, version } = await assignableRole(work, scope, body)
   requireFittingEnd(work, role, expires_at)
   let authority = requireWithinCeiling(authorityOf(scope), scope.tier, version.permissions)
+  requireNoSelfGrant(work, authority, principal_id)
   if (principal_type === 'service_account') throw new Problem('role_not_assignable')
   if (!(await work.tx.maybe(membershipIn(scope, principal_id))))
     throw new Problem(scope.tier === 'tenant' ? 'not_tenant_member' : 'not_project_member')

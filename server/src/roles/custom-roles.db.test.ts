@@ -30,7 +30,10 @@ const scopes = {
 } as const
 const because = { reason: 'because' }
 let names = 0
-const fresh = () => `role-${(names += 1)}`
+const fresh = () => {
+  names += 1
+  return `role-${names}`
+}
 const make = async (tier: keyof typeof scopes, permissions: readonly unknown[] = scopes[tier].keys, more = {}) =>
   live.call(scopes[tier].owner, 'POST', `${scopes[tier].path}/roles`, { body: { name: fresh(), permissions, ...more } })
 const decided = async (person: string, tier: keyof typeof scopes, action: string) => {

@@ -28,6 +28,8 @@ const tenantRole = `case when i % 50 = 0 then '${roleVersionIdOf('tenant_owner')
   when i % 50 < 10 then '${roleVersionIdOf('tenant_viewer')}' else '${roleVersionIdOf('tenant_member')}' end`
 const projectRole = `case when i % 50 < 5 then '${roleVersionIdOf('project_owner')}' when i % 50 < 10 then '${roleVersionIdOf('project_admin')}'
   when i % 50 < 35 then '${roleVersionIdOf('project_member')}' else '${roleVersionIdOf('project_viewer')}' end`
+/** The role of a version, which a trigger would have filled in. */
+const definitionOf = (version: string) => `(select v.role_definition_id from role_definition_versions v where v.id = (${version})::uuid)`
 const platformRole = `case when i % 1000 = 999 then '${roleIdOf('platform_superadmin')}' else '${roleIdOf('platform_ops')}' end`
 
 const [user, tenant, project] = [idInSql(1, 'i'), idInSql(2, 'i / 50'), idInSql(3, 'i / 50 * 5 + i % 5')]
@@ -45,10 +47,10 @@ const insertions = (from: number, until: number, issuer: string) => {
      select ${idInSql(3, 'i')}, ${idInSql(2, 'i / 5')}, 'Bench', 'bench-' || i, now() ${projects}`,
     `insert into tenant_memberships (id, tenant_id, user_id, created_at) select ${idInSql(4, 'i')}, ${tenant}, ${user}, now() ${people(from, until)}`,
     `insert into project_memberships (id, project_id, user_id, created_at) select ${idInSql(5, 'i')}, ${project}, ${user}, now() ${people(from, until)}`,
-    `insert into tenant_role_bindings (id, tenant_id, principal_type, principal_id, role_version_id, created_at)
-     select ${idInSql(6, 'i')}, ${tenant}, 'user', ${user}, (${tenantRole})::uuid, now() ${people(from, until)}`,
-    `insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at)
-     select ${idInSql(7, 'i')}, ${project}, 'user', ${user}, (${projectRole})::uuid, now() ${people(from, until)}`,
+    `insert into tenant_role_bindings (id, tenant_id, principal_type, principal_id, role_version_id, role_definition_id, created_at)
+     select ${idInSql(6, 'i')}, ${tenant}, 'user', ${user}, (${tenantRole})::uuid, ${definitionOf(tenantRole)}, now() ${people(from, until)}`,
+    `insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, role_definition_id, created_at)
+     select ${idInSql(7, 'i')}, ${project}, 'user', ${user}, (${projectRole})::uuid, ${definitionOf(projectRole)}, now() ${people(from, until)}`,
     `insert into platform_role_bindings (id, principal_type, principal_id, role_definition_id, created_at)
      select ${idInSql(8, 'i')}, 'user', ${user}, (${platformRole})::uuid, now() ${people(from, until)} where i % 500 = 499`,
     `insert into epochs (id, value, stamp) select ${idInSql(2, 'i')}, 1, gen_random_uuid() ${tenants}`,
