@@ -80,6 +80,13 @@ export const mutants: Readonly<Record<string, Mutant>> = {
  */
 export const assignersUpgrade: readonly Mutant[] = [
   inside('roles/upgrade-role', 'import { authorizeDefine, ', 'import { authorizeAssign as authorizeDefine, '),
+  {
+    file: 'contract/src/role-upgrades.ts',
+    find: `import { inOrganization, inProject } from './roles.ts'`,
+    replace: `import { inOrganization as organization, inProject as project } from './roles.ts'
+const inOrganization = { ...organization, define: 'tenant.role.assign' }
+const inProject = { ...project, define: 'project.role.assign' }`,
+  },
   inside('roles/upgrade-preview', '.role.define`', '.role.assign`'),
 ]
 export const upgradeHasNoCeiling = inside('roles/upgrade-role', 'requireWithinCeiling(authority, tier, to.permissions)', 'authority')
