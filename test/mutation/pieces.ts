@@ -16,8 +16,7 @@ export const pieces: readonly Piece[] = [
   { files: authz('decide'), tests: authz('override-and-elevation.test', 'decide.test') },
   { files: authz('actions', 'catalogue'), tests: authz('actions.test', 'catalogue.test', 'attributes.test') },
   { files: authz('attributes'), tests: authz('attributes.test') },
-  { files: authz('standing'), tests: authz('standing.test') },
-  { files: authz('facts', 'kind'), tests: authz('facts.test') },
+  { files: authz('standing', 'facts', 'kind'), tests: authz('standing.test', 'facts.test') },
   { files: authz('authorize', 'override-limits'), tests: authz('authorize.test') },
   { files: policies('condition'), tests: policies('condition.test') },
   { files: policies('constraint', 'constraint-chain'), tests: policies('constraint.test', 'constraint-chain.test') },
@@ -26,7 +25,10 @@ export const pieces: readonly Piece[] = [
   { files: policies('read-policy'), tests: policies('read-policy.test') },
   {
     files: [...authz('active-roles', 'platform-queries', 'standing-queries'), ...policies('constraint-queries', 'policy-queries')],
-    tests: [...authz('facts.db.test'), ...policies('read-policy.db.test')],
+    tests: [
+      ...policies('constraint-chain.test', 'read-policy.test', 'read-policy.db.test'),
+      ...authz('active-roles.db.test', 'facts.db.test'),
+    ],
     needs_database: true,
   },
 ]

@@ -136,6 +136,25 @@ describe('what roles come to at an instant', () => {
     }
   })
 
+  test('DE-13 people who stand alike share what that comes to; nobody shares it with one who stands otherwise', () => {
+    const alike = row({ tenant_roles: [role('tenant_viewer')], project_roles: [role('project_viewer')] })
+    const { grantsAt } = standingOf(alike)
+    expect(standingOf({ ...alike, user_id: 'somebody else' }).grantsAt(now)).toBe(grantsAt(now))
+    const otherwise: Partial<StandingRow>[] = [
+      { tenant_state: 'suspended' },
+      { project_state: 'archived' },
+      { is_tenant_member: false },
+      { is_project_member: false },
+      { platform_roles: [role('platform_ops')] },
+      { tenant_roles: [role('tenant_viewer', { state: 'disabled' })] },
+      { tenant_roles: [role('tenant_viewer', { role_version_id: 'w' })] },
+      { tenant_roles: [role('tenant_member')] },
+      { project_roles: [] },
+      { tenant_roles: [], project_roles: [role('tenant_viewer'), role('project_viewer')] },
+    ]
+    for (const said of otherwise) expect([said, standingOf({ ...alike, ...said }).grantsAt(now) === grantsAt(now)]).toEqual([said, false])
+  })
+
   test('DE-13 for any roles: a key is allowed iff one of the roles that count gives it', () => {
     fc.assert(
       fc.property(fc.array(aRoleOf('project'), { maxLength: 5 }), (project_roles) => {

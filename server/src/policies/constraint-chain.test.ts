@@ -7,8 +7,8 @@ const ends = [
   { tenant_id: 'aurora', project_id: 'training' },
   { tenant_id: null, project_id: null },
 ]
-const rule = (key: string): Constraint => ({
-  ...{ constraint_id: `id of ${key}`, version: 1, key, scope_type: 'tenant', actions: ['tenant.*'], condition: {} },
+const rule = (key: string, scope_type: Constraint['scope_type']): Constraint => ({
+  ...{ constraint_id: `id of ${key}`, version: 1, key, scope_type, actions: ['tenant.*'], condition: {} },
   ...{ time_zone: 'UTC', is_locked: false, state: 'active' },
 })
 
@@ -17,11 +17,11 @@ test('DE-10 the chains of all places are read at once, and come in the order of 
   const reader = {
     many: async <Row>({ values, parse }: Statement<Row>) => {
       asked.push(values)
-      return [{ rules: [rule('night'), rule('abroad')] }, { rules: [] }].map(parse)
+      return [{ rules: [rule('night', 'global'), rule('abroad', 'tenant')] }, { rules: [rule('weekend', 'project')] }].map(parse)
     },
   }
   for (const read of [readChains, constraintChains.load as typeof readChains]) {
-    expect((await read(reader, ends)).map((rules) => rules.map(({ key }) => key))).toEqual([['night', 'abroad'], []])
+    expect((await read(reader, ends)).map((rules) => rules.map(({ key }) => key))).toEqual([['night', 'abroad'], ['weekend']])
     expect(asked.splice(0)).toEqual([
       [
         ['aurora', null],

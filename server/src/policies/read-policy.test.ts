@@ -12,6 +12,7 @@ const inTraining = { tenant_id: 'aurora', project_id: 'training' }
 const chain: ChainValue[] = [
   { scope_type: 'global', value: 3600 },
   { scope_type: 'tenant', value: 600 },
+  { scope_type: 'project', value: 900 },
 ]
 
 /** A reader of these rows, and the values of the statements that it was asked. */

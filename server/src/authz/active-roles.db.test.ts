@@ -1,0 +1,88 @@
+import { Exactly } from '@gatehouse/contract/shapes'
+import Type from 'typebox'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { asSuperuser } from '../../../test/superuser.ts'
+import { type Database, openDatabase } from '../db/database.ts'
+import { sql } from '../db/statement.ts'
+import { fixedId } from '../kernel/ids.ts'
+import { seedDevelopment } from '../seed-development.ts'
+import { projectRoleNames, tenantRoleNames } from './active-roles.ts'
+import { lockPlatform } from './platform-queries.ts'
+
+let clone: ClonedDatabase
+let database: Database
+beforeAll(async () => {
+  clone = await cloneDatabase()
+  await seedDevelopment({ databaseUrl: clone.appUrl, issuer: 'http://127.0.0.1:8091', keys: `first:${'k'.repeat(43)}` })
+  database = openDatabase({ url: clone.appUrl, max_connections: 3 })
+})
+afterAll(async () => {
+  await database.close()
+  await clone.drop()
+})
+
+/** Past every rule of the code, as the owner. */
+const force = (text: string) => asSuperuser(clone.ownerUrl, (client) => client.query(text))
+const aurora = fixedId('org', 'aurora')
+const training = fixedId('project', 'aurora/training')
+const user = (name: string) => fixedId('user', name)
+
+const Names = Exactly({ tenant: Type.Array(Type.String()), project: Type.Array(Type.String()) })
+const namesOf = (username: string) =>
+  database.reader.one(sql(Names)`
+    select ${tenantRoleNames('o.id', 'u.id')} as tenant, ${projectRoleNames('p.id', 'u.id')} as project
+      from users u, organizations o, projects p where u.id = ${user(username)} and o.id = ${aurora} and p.id = ${training}`)
+
+const bind = (tier: 'tenant' | 'project', username: string, role: string, expires_at: string) =>
+  force(
+    `insert into ${tier}_role_bindings (id, ${tier}_id, principal_type, principal_id, role_version_id, created_at, expires_at)
+       select gen_random_uuid(), '${tier === 'tenant' ? aurora : training}', 'user', '${user(username)}', current_version_id, now(), ${expires_at}
+         from role_definitions where name = '${role}'`,
+  )
+
+test('RP-21 the names of the roles that count, in their order, for each tier its own', async () => {
+  expect(await namesOf('amara')).toEqual({ tenant: ['tenant_member'], project: ['project_owner'] })
+  await bind('tenant', 'amara', 'tenant_viewer', `now() + interval '1 hour'`)
+  await bind('tenant', 'amara', 'tenant_billing_viewer', 'null')
+  await bind('project', 'amara', 'project_viewer', `now() + interval '1 hour'`)
+  expect(await namesOf('amara')).toEqual({
+    tenant: ['tenant_billing_viewer', 'tenant_member', 'tenant_viewer'],
+    project: ['project_owner', 'project_viewer'],
+  })
+})
+
+test('RP-21 what has ended, or was taken, has no name', async () => {
+  await bind('tenant', 'axel', 'tenant_viewer', `now() - interval '1 second'`)
+  await bind('project', 'axel', 'project_member', `now() - interval '1 second'`)
+  expect(await namesOf('axel')).toEqual({ tenant: ['tenant_member'], project: ['project_viewer'] })
+  await force(`update project_role_bindings set deleted_at = now(), delete_reason = 'test' where principal_id = '${user('axel')}'`)
+  expect(await namesOf('axel')).toEqual({ tenant: ['tenant_member'], project: [] })
+})
+
+test('two who would change the authority over the platform do it one after the other', async () => {
+  const order: string[] = []
+  const [held, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const first = database.transaction('write', async (tx) => {
+    expect(await tx.one(lockPlatform())).toEqual({ locked: true })
+    held.resolve()
+    await asked.promise
+    order.push('the first is done')
+  })
+  await held.promise
+  const second = database.transaction('write', async (tx) => {
+    await tx.one(lockPlatform())
+    order.push('the second begins')
+  })
+  const isWaiting = async () => {
+    const { rows } = await force(
+      `select from pg_locks l join pg_database d on d.oid = l.database
+        where d.datname = current_database() and l.locktype = 'advisory' and not l.granted`,
+    )
+    return rows.length > 0
+  }
+  await expect.poll(isWaiting, { timeout: 10_000 }).toBe(true)
+  asked.resolve()
+  await Promise.all([first, second])
+  expect(order).toEqual(['the first is done', 'the second begins'])
+})
