@@ -2,6 +2,7 @@ import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../kernel/problem.ts'
 import { JsonRefused } from '../kernel/strict-json.ts'
+import { guardHeaders } from './guard-headers.ts'
 import { validationDetails } from './validation.ts'
 
 const fastifyCodes: Record<string, ProblemCode> = {
@@ -47,15 +48,6 @@ export const replyWithProblem = (error: unknown, request: FastifyRequest, reply:
     .type('application/json; charset=utf-8')
     .serializer(JSON.stringify)
     .send(problemBody(problem, request.id))
-}
-
-/** What the hooks add to every other answer, for those that come before the hooks. */
-export const guardHeaders = {
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none';frame-ancestors 'none'",
-  'referrer-policy': 'no-referrer',
-  'strict-transport-security': 'max-age=31536000; includeSubDomains',
-  'x-content-type-options': 'nosniff',
 }
 
 /** For what never became a request: the bytes are written by hand, then the connection ends. */

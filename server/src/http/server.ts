@@ -1,4 +1,3 @@
-import helmet from '@fastify/helmet'
 import rateLimit from '@fastify/rate-limit'
 import type { Operation } from '@gatehouse/contract/operation'
 import type { ProblemCode } from '@gatehouse/contract/problems'
@@ -14,11 +13,12 @@ import type { Answer } from './answer.ts'
 import { correlationIdOf } from './correlation.ts'
 import { serveDocs } from './docs.ts'
 import { drainOnClose } from './drain.ts'
+import { guardHeaders } from './guard-headers.ts'
 import { serveHealth } from './health.ts'
 import { mount, type Rails, requireDeclared } from './mount.ts'
 import { noteUnread, type Observers, type OnRejected, observe } from './observe.ts'
 import { openApiDocument } from './openapi.ts'
-import { guardHeaders, rawProblem, replyWithProblem } from './problem-reply.ts'
+import { rawProblem, replyWithProblem } from './problem-reply.ts'
 import { requestCounter } from './rate.ts'
 import { bearerOf, requireJson, settleRequest } from './read-request.ts'
 import { compileValidator } from './validation.ts'
@@ -116,20 +116,19 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   const drain = drainOnClose(app, parts.drain_seconds ?? 0)
   app.decorate('hurry', drain.hurry)
   // First of all hooks, so that no answer escapes it.
-  app.addHook('onRequest', async (request, reply) => observe(request, reply, observers))
+  app.addHook('onRequest', (request, reply, done) => {
+    observe(request, reply, observers)
+    done()
+  })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit }, async (_request: unknown, bytes: Buffer) =>
     bytes.length === 0 ? undefined : parseStrictJson(bytes),
   )
-  await app.register(helmet, {
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-    referrerPolicy: { policy: 'no-referrer' },
-  })
   await app.register(rateLimit, { global: false, cache: 100_000 })
   const countRequest = requestCounter(app)
 
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id).header('x-correlation-id', request.id).header('cache-control', 'no-store')
+    reply.headers(guardHeaders).header('x-request-id', request.id).header('x-correlation-id', request.id)
     // Node would refuse this itself, without an id or a body.
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new Problem('invalid_request')
     const { operation } = request.routeOptions.config
@@ -147,12 +146,18 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     if (operation.body) requireJson(request.headers['content-type'], request.headers['content-encoding'])
   })
   // Answered before the whole body came: what still comes must be neither awaited nor answered a second time.
-  app.addHook('onSend', async (request, reply) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     if (!request.raw.complete) reply.header('connection', 'close')
+    done(null, payload)
   })
-  app.addHook('preValidation', async (request) => {
+  app.addHook('preValidation', (request, _reply, done) => {
     const { operation } = request.routeOptions.config
-    if (operation) settleRequest(operation, request)
+    try {
+      if (operation) settleRequest(operation, request)
+      done()
+    } catch (error) {
+      done(error as Error)
+    }
   })
   app.setNotFoundHandler(() => {
     throw new Problem('route_not_found')
