@@ -65,7 +65,7 @@ export const addProjectMember = operation({
   body: Exactly({ user_id: Id('user'), role_name: RoleName, reason: Type.Optional(Reason) }),
   reply: Member,
   success: 201,
-  problems: ['project_not_found', 'not_tenant_member', 'role_not_found', 'member_already_exists'],
+  problems: ['project_not_found', 'not_tenant_member', 'role_not_found', 'role_not_assignable', 'member_already_exists'],
 })
 
 export const removeProjectMember = operation({

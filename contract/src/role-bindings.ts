@@ -170,5 +170,5 @@ export const appointProjectOwner = operation({
   body: Exactly({ user_id: Id('user'), reason: Reason }),
   reply: RoleBinding,
   success: 201,
-  problems: ['project_not_found', 'not_tenant_member', 'state_conflict'],
+  problems: ['project_not_found', 'not_tenant_member', 'role_not_assignable', 'state_conflict'],
 })

@@ -54,9 +54,11 @@ export interface Sides {
 const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: number): Move | undefined => {
   const kind = draw.among(kinds)
   const anybody = () => (draw.is(0.5) ? draw.among(gang) : draw.among(everybody))
-  const by = anybody()
   const scopes = [...state.scopes.values()]
   const scope = draw.is(0.85) ? draw.among(scopes.filter(({ org }) => org === scopes[0]!.org)) : draw.among(scopes)
+  // Who may do everything and also belongs here is tempted to do it for himself.
+  const tempted = draw.is(0.15) ? [...state.superadmins].find((person) => state.members.get(scope.id)!.has(person)) : undefined
+  const by = tempted ?? anybody()
   const inScope = [...state.roles.values()].filter((role) => role.scope === scope.id)
   const builtin = [...state.roles.values()].filter((role) => role.scope === null && role.tier === scope.tier)
   const anyRole = (): Role => {
@@ -66,7 +68,7 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
   const custom = (): Role | undefined => (draw.is(0.95) && inScope.length > 0 ? draw.among(inScope) : draw.among(builtin))
   const members = [...(state.members.get(scope.id) ?? [])]
   const member = () => (members.length > 0 && draw.is(0.8) ? draw.among(members) : anybody())
-  const whom = () => (draw.is(0.25) ? by : anybody())
+  const whom = () => (tempted || draw.is(0.25) ? by : anybody())
   const stranger = () => draw.among(everybody.filter((person) => !state.members.get(scope.org)!.has(person)))
   const versionOf = (role: Role) => (draw.is(0.5) ? null : 1 + draw.upTo(role.versions.length))
   const mode = draw.is(0.5) ? ('block_new_only' as const) : ('block_all_now' as const)
@@ -85,7 +87,8 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
       return role && { kind, ...at, role: role.id }
     }
     case 'enable': {
-      const role = draw.is(0.9) ? inScope.find(({ state: now, is_deleted }) => now !== 'active' && !is_deleted) : custom()
+      const disabled = inScope.filter(({ state: now, is_deleted }) => now !== 'active' && !is_deleted)
+      const role = draw.is(0.9) ? (disabled.find(({ by_platform }) => by_platform) ?? disabled[0]) : custom()
       return role && { kind, ...at, role: role.id }
     }
     case 'disable': {
@@ -108,7 +111,7 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
         : undefined
       if (older) return { kind, ...at, role: older.role, version: 1 + draw.upTo(versionsOf(state, older.role)), to: older.person, end }
       const role = anyRole()
-      return { kind, ...at, role: role.id, version: versionOf(role), to: draw.is(0.6) ? member() : whom(), end }
+      return { kind, ...at, role: role.id, version: versionOf(role), to: !tempted && draw.is(0.6) ? member() : whom(), end }
     }
     case 'end_binding': {
       // The owners' own, and those of people whose invitations still wait, matter more than others.
@@ -120,8 +123,7 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
     }
     case 'add_member': {
       const role = draw.is(0.9) ? draw.among(builtin) : anyRole()
-      // Adding a member does not look yet whether a built-in role is disabled (RP-13).
-      if (scope.tier !== 'project' || (role.scope === null && role.state !== 'active')) return undefined
+      if (scope.tier !== 'project') return undefined
       return { kind, ...at, role: role.id, to: whom() }
     }
     case 'remove_member':
@@ -147,7 +149,8 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
     case 'upgrade': {
       const role = custom()
       if (!role) return undefined
-      const from = state.bindings.find((each) => each.role === role.id)?.version ?? 1
+      const holders = state.bindings.filter((each) => each.role === role.id)
+      const from = (holders.find(({ person }) => person === by) ?? holders[0])?.version ?? 1
       const newest = role.versions.length + (draw.is(0.1) ? 1 : 0)
       const others = Array.from({ length: newest }, (_, at) => at + 1).filter((version) => version !== from)
       return others.length > 0 ? { kind, ...at, role: role.id, from, to: draw.among(others) } : undefined
@@ -177,16 +180,17 @@ const inState = (draw: Chance, { bindings }: State, fits: (binding: Binding) => 
 const versionsOf = (state: State, role: string): number => state.roles.get(role)!.versions.length
 
 /** `rule`: nothing but a rule stops it. `dull`: any server would refuse it, for want of a key or a thing. */
-const meaningOf = (state: State, move: Move): 'allowed' | 'rule' | 'dull' => {
+type Meaning = 'allowed' | 'rule' | 'dull'
+const meaningOf = (state: State, move: Move): Meaning => {
   const verdict = judge(state, move)
   if (verdict.allowed) return 'allowed'
   return verdict.is_rule ? 'rule' : 'dull'
 }
 
-/** The same move by somebody else for whom it is not dull, if there is one; seldom by those who may do everything. */
-const byAnother = (draw: Chance, state: State, move: Move): Move => {
+/** The same move by somebody else for whom it means this, if there is one; seldom by those who may do everything. */
+const byAnother = (draw: Chance, state: State, move: Move, wanted: readonly Meaning[]): Move => {
   const others = state.people.filter((person) => draw.is(0.3) || !state.superadmins.has(person)).map((by): Move => ({ ...move, by }))
-  const fitting = others.filter((other) => meaningOf(state, other) !== 'dull')
+  const fitting = others.filter((other) => wanted.includes(meaningOf(state, other)))
   return fitting.length > 0 ? draw.among(fitting) : move
 }
 
@@ -204,7 +208,8 @@ export const drawMove = (draw: Chance, state: State, sides: Sides, count: number
     if (!drawn) continue
     if (drawn.kind === 'bind_platform') return drawn
     const isDull = meaningOf(state, drawn) === 'dull'
-    const move = isDull && draw.is(0.6) ? byAnother(draw, state, drawn) : drawn
+    const tempting = draw.is(0.35) ? byAnother(draw, state, drawn, ['rule']) : drawn
+    const move = isDull && draw.is(0.6) ? byAnother(draw, state, tempting, ['allowed', 'rule']) : tempting
     if (attempt >= 8 || draw.is(shareOf(state, move))) return move
   }
 }

@@ -201,17 +201,16 @@ const addMember = (state: State, { by, scope: id, role: role_id, to }: MoveOf<'a
   const scope = scopeIn(state, id)
   const first = grantor(state, by, into.project, scope)
   if (!first) return no('may neither invite nor assign')
-  const role = roleIn(state, scope, role_id)
-  if (role?.scope !== null) return no('only built-in roles are given so')
-  if (role.state !== 'active') return against('takes no new binding')
-  const judged = withinCeiling(state, first, scope, role.versions[0]!)
+  const found = assignable(state, scope, role_id, null)
+  if (!('role' in found)) return found
+  const judged = withinCeiling(state, first, scope, found.role.versions[found.version - 1]!)
   if (!judged) return against('ceiling')
   if (isSelfGrant(judged, to)) return against('override for oneself')
   if (!isMember(state, to, scope.org)) return no('no member of the organization')
   if (isMember(state, to, id)) return no('member already')
   return yes(() => {
     join(state, to, id)
-    give(state, to, id, role, 1)
+    give(state, to, id, found.role, found.version)
   })
 }
 

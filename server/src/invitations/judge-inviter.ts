@@ -5,6 +5,7 @@ import { type Authority, authorityOf, authorize } from '../authz/authorize.ts'
 import { grantSeverity, requireNoSelfGrant } from '../authz/override-limits.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
+import { asJudged } from '../roles/bind-role.ts'
 import { insertProjectBinding, insertTenantBinding } from '../roles/binding-queries.ts'
 import { requireWithinCeiling } from '../roles/ceiling.ts'
 import { bindingToRole } from '../roles/role-binding-queries.ts'
@@ -28,7 +29,7 @@ interface Judged {
 const offeredVersion = async (work: Work, scope: RoleScope, { role_id, version }: Invitation) => {
   const role = await work.tx.maybe(shareRole(scope, role_id, null))
   if (role?.state !== 'active') throw new Problem('role_not_assignable', { state: role?.state ?? 'deleted' })
-  return work.tx.one(findVersion(role_id, version))
+  return asJudged(role, await work.tx.one(findVersion(role_id, version)))
 }
 
 const judgeCeiling = async (work: Work, authority: Authority, scope: RoleScope, invitation: Invitation, user_id: string) => {

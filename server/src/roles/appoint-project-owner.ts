@@ -9,6 +9,7 @@ import { Problem } from '../kernel/problem.ts'
 import { insertProjectMembership, projectMember, tenantMembership } from '../tenancy/membership-queries.ts'
 import { projectKind } from '../tenancy/project.ts'
 import { lockProject } from '../tenancy/project-queries.ts'
+import { assignableRole } from './bind-role.ts'
 import { insertProjectBinding, projectHolders } from './binding-queries.ts'
 import { findBinding } from './role-binding-queries.ts'
 import type { RoleScope } from './role-scope.ts'
@@ -17,6 +18,8 @@ import type { RoleScope } from './role-scope.ts'
 export const appointProjectOwner: Answering<typeof Op> = async (work, { params, body }) => {
   const project = await authorize(work, 'tenant.project.appoint_owner', projectKind, await work.tx.maybe(lockProject(params.project_id)))
   requireNoSelfGrant(work, authorityOf(project), body.user_id)
+  const scope: RoleScope = { tier: 'project', id: project.id, org_id: project.org_id, project_id: project.id }
+  await assignableRole(work, scope, { role_name: ownerRoleOf.project })
   const version = roleVersionIdOf(ownerRoleOf.project)
   const owners = await work.tx.many(projectHolders(project.id, version))
   if (owners.some(({ is_disabled }) => !is_disabled)) throw new Problem('state_conflict', { state: 'owned' })
@@ -37,6 +40,5 @@ export const appointProjectOwner: Answering<typeof Op> = async (work, { params, 
     severity: 'high',
     metadata: { user_id: body.user_id, reason: body.reason },
   })
-  const scope: RoleScope = { tier: 'project', id: project.id, org_id: project.org_id, project_id: project.id }
   return work.tx.one(findBinding(scope, id))
 }

@@ -3,7 +3,7 @@ import type { createOrganizationBinding, RoleBinding } from '@gatehouse/contract
 import type { Role, RoleVersion } from '@gatehouse/contract/roles'
 import { record } from '../audit/record.ts'
 import { type Authority, authorityOf } from '../authz/authorize.ts'
-import { isOwnerRole } from '../authz/catalogue.ts'
+import { isBuiltinRole, isOwnerRole, permissionsOf } from '../authz/catalogue.ts'
 import { requireNoSelfGrant } from '../authz/override-limits.ts'
 import type { Verb } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
@@ -15,6 +15,10 @@ import { findVersion, shareRole } from './role-queries.ts'
 import { authorizeAssign, type RoleScope, recordedIn, type ScopeParams } from './role-scope.ts'
 
 type Body = Input<typeof createOrganizationBinding>['body']
+
+/** What a version gives, as decisions see it: a built-in role by the catalogue, whatever its mirror in the table says. */
+export const asJudged = (role: Role, version: RoleVersion): RoleVersion =>
+  role.is_builtin ? { ...version, permissions: isBuiltinRole(role.name) ? [...permissionsOf(role.name)] : [] } : version
 
 /** A role that can be given now, in the version that is named or the current one. */
 export const assignableRole = async (
@@ -28,14 +32,13 @@ export const assignableRole = async (
   const found = role && (await work.tx.maybe(findVersion(role.id, version ?? role.version)))
   if (!role || !found) throw new Problem('role_not_found')
   if (role.state !== 'active') throw new Problem('role_not_assignable', { state: role.state })
-  return { role, version: found }
+  return { role, version: asJudged(role, found) }
 }
 
 /** An owner has no end, and nothing ends before it begins. */
 const requireFittingEnd = (work: Work, role: Role, expires_at: string | undefined): void => {
   if (expires_at === undefined) return
   const refuse = (message: string) => new Problem('validation_error', [{ in: 'body', field: 'expires_at', message }])
-  if (Number.isNaN(Date.parse(expires_at))) throw refuse('is no instant')
   if (expires_at <= work.now) throw refuse('must lie in the future')
   if (role.is_builtin && isOwnerRole(role.name)) throw refuse('an owner has no end')
 }

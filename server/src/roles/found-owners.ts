@@ -7,7 +7,10 @@ import { insertProjectBinding, insertTenantBinding } from './binding-queries.ts'
 
 const grantor = (work: Work) => (work.actor.type === 'user' ? work.actor.id : null)
 
-/** Whoever an organization is founded for owns it. */
+/**
+ * Whoever an organization is founded for owns it. Also while that role is disabled: an organization without an owner could never get one,
+ * and what the role gives is not given until it is enabled.
+ */
 export const bindFirstTenantOwner: TenancySubscribers['onOrganizationFounded'][number] = async (work, organization, owner_user_id) => {
   const founded = systemProof('founding', 'platform.admin', organization)
   const version = roleVersionIdOf(ownerRoleOf.tenant)
