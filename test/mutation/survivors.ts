@@ -26,6 +26,8 @@ export const survivors: readonly Survivors[] = [
       'attributes: formats.set(zone, format) => ;',
       'condition: known => false',
       'condition: lists.set(ranges, made) => ;',
+      'facts: relations.length === 0 => false',
+      'read-policy: worked.set(chain, known) => ;',
     ],
   },
   {
