@@ -52,12 +52,17 @@ export interface Sides {
 }
 
 const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: number): Move | undefined => {
-  const kind = draw.among(kinds)
+  const waiting = [...state.invitations.values()].filter(({ state: now }) => now === 'pending')
+  const kind = waiting.length > 0 && draw.is(0.1) ? 'end_binding' : draw.among(kinds)
   const anybody = () => (draw.is(0.5) ? draw.among(gang) : draw.among(everybody))
   const scopes = [...state.scopes.values()]
-  const scope = draw.is(0.85) ? draw.among(scopes.filter(({ org }) => org === scopes[0]!.org)) : draw.among(scopes)
-  // Who may do everything and also belongs here is tempted to do it for himself.
-  const tempted = draw.is(0.15) ? [...state.superadmins].find((person) => state.members.get(scope.id)!.has(person)) : undefined
+  const here = draw.is(0.85) ? scopes.filter(({ org }) => org === scopes[0]!.org) : scopes
+  // Who may do everything and also belongs somewhere is tempted to do it for himself there.
+  const colleagues = draw.is(0.2)
+    ? here.filter(({ id }) => [...state.superadmins].some((person) => state.members.get(id)!.has(person)))
+    : []
+  const scope = draw.among(colleagues.length > 0 ? colleagues : here)
+  const tempted = colleagues.length > 0 ? [...state.superadmins].find((person) => state.members.get(scope.id)!.has(person)) : undefined
   const by = tempted ?? anybody()
   const inScope = [...state.roles.values()].filter((role) => role.scope === scope.id)
   const builtin = [...state.roles.values()].filter((role) => role.scope === null && role.tier === scope.tier)
@@ -96,8 +101,7 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
       return role && { kind, ...at, role: role.id, mode }
     }
     case 'disable_builtin': {
-      // Whether a role of owners that is disabled may be founded and appointed with is not this test’s question.
-      const role = draw.among([...state.roles.values()].filter((each) => each.scope === null && !each.name.endsWith('_owner')))
+      const role = draw.among([...state.roles.values()].filter((each) => each.scope === null))
       return { kind, by, role: role.id, mode }
     }
     case 'enable_builtin': {
@@ -114,10 +118,12 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
       return { kind, ...at, role: role.id, version: versionOf(role), to: !tempted && draw.is(0.6) ? member() : whom(), end }
     }
     case 'end_binding': {
-      // The owners' own, and those of people whose invitations still wait, matter more than others.
-      const inviters = [...state.invitations.values()].filter(({ state: now }) => now === 'pending').map(({ inviter }) => inviter)
-      const isWeighty = (each: Binding) => inviters.includes(each.person) || isOwnerRole(state.roles.get(each.role)!)
-      const weighty = draw.is(0.5) ? inState(draw, state, isWeighty) : undefined
+      // What an owner has, and what somebody has whose invitations still wait, matters more than the rest.
+      const ofInviter = ({ person, scope: where }: Binding) =>
+        waiting.some(({ inviter, scope: into }) => inviter === person && into === where)
+      const weighty = draw.is(0.4)
+        ? (inState(draw, state, ofInviter) ?? inState(draw, state, ({ role }) => isOwnerRole(state.roles.get(role)!)))
+        : undefined
       const ended = weighty ?? inState(draw, state, ({ scope: where }) => where === scope.id)
       return ended && { kind, by, scope: ended.scope, role: ended.role, of: ended.person }
     }
@@ -147,7 +153,8 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
       return { kind, by: draw.is(0.85) ? invitation.to : by, invitation: invitation.id }
     }
     case 'upgrade': {
-      const role = custom()
+      const own = inState(draw, state, (each) => each.person === tempted && each.scope === scope.id && versionsOf(state, each.role) > 1)
+      const role = own ? state.roles.get(own.role) : custom()
       if (!role) return undefined
       const holders = state.bindings.filter((each) => each.role === role.id)
       const from = (holders.find(({ person }) => person === by) ?? holders[0])?.version ?? 1

@@ -336,14 +336,17 @@ const appoint = (state: State, { by, scope: id, to }: MoveOf<'appoint'>): Verdic
   const first = grantor(state, by, ['tenant.project.appoint_owner'], scope)
   if (!first) return no('may not appoint')
   if (isSelfGrant(first, to)) return against('override for oneself')
+  const role = ownerRole(state, scope)
+  if (role.state !== 'active') return against('takes no new binding')
   if (ownersIn(state, id).length > 0) return against('owned')
   if (!isMember(state, to, scope.org)) return no('no member of the organization')
   return yes(() => {
     join(state, to, id)
-    give(state, to, id, ownerRole(state, scope), 1)
+    give(state, to, id, role, 1)
   })
 }
 
+/** A project begins with an owner, also while that role is disabled: what it gives comes with its enabling. */
 const foundProject = (state: State, { by, scope: id, slug, owner }: MoveOf<'found_project'>): Verdict => {
   const scope = scopeIn(state, id)
   const first = grantor(state, by, ['tenant.project.create'], scope)

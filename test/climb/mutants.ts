@@ -19,7 +19,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   ),
   'adding a member has no ceiling': inside(
     'roles/add-project-member',
-    `requireWithinCeiling(authorityOf(project), 'project', permissionsOf(body.role_name))`,
+    `requireWithinCeiling(authorityOf(project), 'project', version.permissions)`,
     'authorityOf(project)',
   ),
   'inviting has no ceiling': inside(

@@ -4,14 +4,19 @@ import { judge } from './model.ts'
 import type { Move } from './moves.ts'
 import { madeBy, send, told } from './send.ts'
 import type { State } from './state.ts'
-import { everywhereKnown, expected, expectedEverywhere, giverOf, lookAgain, type Seen, touchedBy } from './watch.ts'
+import { everywhereKnown, expected, expectedEverywhere, giverOf, type Looked, lookAgain, type Seen, touchedBy } from './watch.ts'
 import { newWorld, rowsExpected, rowsOf, type Tried } from './world.ts'
+
+/**
+ * `climb`: somebody has what nobody could have given him. `allowed`, `refused`: the answer was not that of the rules. `excess`, `lack`:
+ * somebody holds more or less than the rules say. `broken`: no answer that is documented.
+ */
+type FindingKind = 'climb' | 'allowed' | 'refused' | 'excess' | 'lack' | 'broken'
 
 /** Something that the rules do not allow, and how it came about. */
 export interface Finding {
   readonly seed: number
-  /** `climb`: somebody has what nobody could have given him. The others are answers or sets that differ from the rules. */
-  readonly kinds: readonly ('climb' | 'allowed' | 'refused' | 'differs' | 'broken')[]
+  readonly kinds: readonly FindingKind[]
   readonly what: readonly string[]
   /** What was done until then and not refused. */
   readonly done: readonly string[]
@@ -51,24 +56,23 @@ const sequence = async (tried: Tried, seed: number, tally: Tally) => {
     verdict.apply?.(isAllowed ? madeBy(move, answer) : '')
     if (!isAllowed) return undefined
     if (move.kind === 'found_project') founded(state, seen)
-    const { climbs, differences } = await lookAgain(tried, state, seen, touchedBy(state, move), giver)
-    return different(said, climbs, differences)
+    return different(said, await lookAgain(tried, state, seen, touchedBy(state, move), giver))
   }
-  const different = (said: string, climbs: readonly string[], differences: readonly string[]): Finding | undefined => {
-    if (climbs.length + differences.length === 0) return undefined
-    const kinds = [...(climbs.length > 0 ? (['climb'] as const) : []), ...(differences.length > 0 ? (['differs'] as const) : [])]
-    return finding(kinds, [said, ...climbs, ...differences])
+  const different = (said: string, { climbs, excesses, lacks }: Looked): Finding | undefined => {
+    const found = { climb: climbs, excess: excesses, lack: lacks }
+    const kinds = (['climb', 'excess', 'lack'] as const).filter((kind) => found[kind].length > 0)
+    return kinds.length > 0 ? finding(kinds, [said, ...kinds.flatMap((kind) => found[kind])]) : undefined
   }
 
   /** Everybody, everywhere, and the rows beneath. */
   const judgeEverything = async (): Promise<Finding | undefined> => {
-    const { climbs, differences } = await lookAgain(tried, state, seen, everywhereKnown(state), null)
+    const { climbs, excesses, lacks } = await lookAgain(tried, state, seen, everywhereKnown(state), null)
     const [found, wanted] = [await rowsOf(tried, state), rowsExpected(state)]
-    const rows = [
-      ...found.filter((row) => !wanted.includes(row)).map((row) => `a row too many: ${row}`),
-      ...wanted.filter((row) => !found.includes(row)).map((row) => `no row: ${row}`),
-    ]
-    return different('in the end', climbs, [...differences, ...rows])
+    return different('in the end', {
+      climbs,
+      excesses: [...excesses, ...found.filter((row) => !wanted.includes(row)).map((row) => `a row too many: ${row}`)],
+      lacks: [...lacks, ...wanted.filter((row) => !found.includes(row)).map((row) => `no row: ${row}`)],
+    })
   }
   return { state, make, judgeEverything }
 }
@@ -131,3 +135,6 @@ export const runSequence = async (tried: Tried, seed: number, moves: number, tal
     await putBack(tried, begun.state)
   }
 }
+
+/** Whether somebody got what the rules do not give him; what is refused or lacking hurts nobody else. */
+export const isClimb = ({ kinds }: Finding): boolean => kinds.some((kind) => ['climb', 'allowed', 'excess'].includes(kind))

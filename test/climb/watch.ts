@@ -66,13 +66,8 @@ export const touchedBy = (state: State, move: Move): Spot[] => {
 
 const without = (keys: ReadonlySet<string>, others: ReadonlySet<string>): string[] => [...keys].filter((key) => !others.has(key))
 
-/** What a look showed that the rules do not say, or the other way round. */
-const difference = (state: State, [person, scope]: Spot, found: ReadonlySet<string>): string[] => {
-  const wanted = expected(state, person, scope)
-  const [more, less] = [without(found, wanted), without(wanted, found)]
-  if (more.length + less.length === 0) return []
-  return [`${person} in ${scope.name}: too much ${more.join(' ') || '-'}; too little ${less.join(' ') || '-'}`]
-}
+const told = ([person, scope]: Spot, keys: readonly string[]): string[] =>
+  keys.length > 0 ? [`${person} in ${scope.name}: ${keys.join(' ')}`] : []
 
 /** Who gave, in whose name the gain must be accounted for. */
 interface Giver {
@@ -113,8 +108,10 @@ const isAccounted = (seen: Seen, { move, ...giver }: Giver, [person, scope]: Spo
 
 export interface Looked {
   /** Keys that nobody could have given. */
-  readonly climbs: string[]
-  readonly differences: string[]
+  readonly climbs: readonly string[]
+  /** What was seen and the rules do not say, and the other way round. */
+  readonly excesses: readonly string[]
+  readonly lacks: readonly string[]
 }
 
 /** Looks at these places again, and keeps what was seen. */
@@ -128,5 +125,10 @@ export const lookAgain = async (tried: Tried, state: State, seen: Seen, spots: r
     return [`${person} gained ${gained.join(' ')} in ${scope.name}`]
   })
   for (const [index, [person, scope]] of spots.entries()) seen.set(at(person, scope.id), found[index]!)
-  return { climbs, differences: spots.flatMap((spot, index) => difference(state, spot, found[index]!)) }
+  const wanted = spots.map(([person, scope]) => expected(state, person, scope))
+  return {
+    climbs,
+    excesses: spots.flatMap((spot, index) => told(spot, without(found[index]!, wanted[index]!))),
+    lacks: spots.flatMap((spot, index) => told(spot, without(wanted[index]!, found[index]!))),
+  }
 }
