@@ -68,7 +68,12 @@ export const DecidedBy = Exactly({
 })
 export type DecidedBy = Static<typeof DecidedBy>
 
-const revision = { revision: Type.String({ description: 'The state of the facts: equal texts, equal facts. To be compared, not read.' }) }
+const revision = {
+  revision: Type.String({
+    description:
+      'The state of the facts: as long as it is the same, nothing was changed. What ends by the clock ends without moving it. To be compared, not read.',
+  }),
+}
 const answered = {
   ...outcome,
   decision_id: Id('decision'),

@@ -47,11 +47,13 @@ export const mutants: readonly Mutant[] = [
   ...inside('authz/standing', {
     'a custom role holds whatever stands in it': ['role.permissions.filter((key) => isGrantable(key, tier))', 'role.permissions'],
     'a binding lasts an instant too long': ['now < expires_at', 'now <= expires_at'],
-    'a disabled role counts as an active one': [`(state === 'active') === wanted`, `(state !== '') === wanted`],
+    'a disabled role counts as an active one': ['isActive(role, now) === wanted', `(role.state !== '') === wanted`],
     'of several roles the first counts': ['new Set(sets.flatMap((set) => [...set]))', 'sets[0]!'],
   }),
+  ...inside('authz/standing', {
+    'a project membership is enough': ['row.is_project_member && row.is_tenant_member', 'row.is_project_member'],
+  }),
   ...inside('authz/facts', {
-    'a project membership is enough': ['standing.is_project_member && standing.is_tenant_member', 'standing.is_project_member'],
     'every resource is of one type': ['resource_type, actor_type: actor.type })', `resource_type: 'user', actor_type: actor.type })`],
   }),
   ...inside('authz/standing-queries', {
@@ -65,8 +67,8 @@ export const mutants: readonly Mutant[] = [
       'm.project_id = p.id and m.user_id = u.id',
     ],
     'ended platform bindings count': [
-      `b.principal_id = u.id and b.deleted_at is null), '[]') as platform_roles`,
-      `b.principal_id = u.id), '[]') as platform_roles`,
+      `b.principal_id = u.id and b.deleted_at is null), '[]') as platform_bindings`,
+      `b.principal_id = u.id), '[]') as platform_bindings`,
     ],
     'a deleted tenant has members': ['place.tenant_id and o.deleted_at is null', 'place.tenant_id'],
     'bindings follow the current version': ['p.role_version_id = v.id', 'p.role_version_id = d.current_version_id'],
@@ -101,9 +103,9 @@ export const mutants: readonly Mutant[] = [
     'what cannot be judged does not deny': ['!== false', '=== true'],
   }),
   ...inside('policies/constraint-queries', {
-    'replaced rules count': ['c.replaced_at is null', 'true'],
-    'a project’s rules are not read': [' or c.project_id = place.project_id', ''],
-    'the rules of every tenant are read': ['c.tenant_id = place.tenant_id', 'c.tenant_id is not null'],
+    'replaced rules count': ['t.replaced_at is null', 'true'],
+    'a project’s rules are not read': ['p.project_id = place.project_id', 'false'],
+    'the rules of every tenant are read': ['t.tenant_id = place.tenant_id', 't.tenant_id is not null'],
   }),
   ...inside('policies/condition', {
     'what is unknown beats what is false': [

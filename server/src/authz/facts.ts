@@ -45,6 +45,10 @@ export interface Circumstances {
   readonly now: string
 }
 
+/** A stranger to the tenant may not learn what exists in it; somebody of the platform may. */
+export const mayKnow = (standing: Standing, now: string): boolean =>
+  standing.is_tenant_member || standing.platformRoleAt(now) !== defaultPlatformRole
+
 /** The input of a decision, put together from what was read. */
 export const factsOf = (
   standing: Standing,
@@ -72,7 +76,7 @@ export const factsOf = (
     },
     standing,
     platform_role,
-    may_know: standing.is_tenant_member || platform_role !== defaultPlatformRole,
+    may_know: mayKnow(standing, now),
   }
 }
 

@@ -473,6 +473,12 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     `update policy_definitions set direction = 'up' where key = 'test.key'`,
   ],
   ['', 'two current values of one key at one scope', 'policy_values_one_current', policyValue('global', 'null', 'null')],
+  [
+    '',
+    'two values of one version',
+    'policy_values_version_once',
+    policyValue('global', 'null', 'null').replace('created_at)', 'created_at, replaced_at)').replace(', now())', ', now(), now())'),
+  ],
   ['', 'a global value with a tenant', 'policy_values_scope', policyValue('global', ':aurora', 'null')],
   ['', "a tenant's value without its tenant", 'policy_values_scope', policyValue('tenant', 'null', 'null')],
   ['', "a project's value with a tenant", 'policy_values_scope', policyValue('project', ':aurora', ':training')],

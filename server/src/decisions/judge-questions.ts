@@ -2,7 +2,7 @@ import type { DecidedBy } from '@gatehouse/contract/decisions'
 import { type Action, actions, overridePermission } from '../authz/actions.ts'
 import { requireAllowed } from '../authz/authorize.ts'
 import { type AppliedScope, type Decision, decide, denyingRule, elevationFor, isOverridden, scopeOf } from '../authz/decide.ts'
-import { blank, type Facts, factsOf, nobody } from '../authz/facts.ts'
+import { blank, type Facts, factsOf, mayKnow, nobody } from '../authz/facts.ts'
 import { nowhere } from '../authz/kind.ts'
 import { isActive, isLive, permissionsIn, type Standing, type StandingKey, standings } from '../authz/standing.ts'
 import type { BoundRole } from '../authz/standing-queries.ts'
@@ -63,10 +63,13 @@ export const judgeQuestions = async (
   )
   const { now } = moment
   let hasAskedAboutSelf = false
+  // How often a tenant of strangers changed is nobody's business, nor that there is one.
+  const known: string[] = []
   const judged = questions.map((asked, index): Judged => {
     const { actor, action, place, resource_type, attributes } = asked
     const [found, own, constraints] = values.slice(index * 3, index * 3 + 3) as [Standing | undefined, Standing | undefined, never]
     const callers = standingIn(caller, own)
+    if (place.tenant_id !== null && mayKnow(callers, now)) known.push(place.tenant_id)
     const asOther = { actor: caller, place: { ...place, relations: [] }, resource_type: asked.kind.type, attributes: { source_ip }, now }
     let standing = callers
     let readable = everything
@@ -91,10 +94,7 @@ export const judgeQuestions = async (
     return { asked, facts, decision: decide(action, facts), readable }
   })
   return {
-    revision: revisionOf(
-      moment,
-      questions.flatMap(({ place }) => place.tenant_id ?? []),
-    ),
+    revision: revisionOf(moment, known),
     judged,
   }
 }

@@ -42,10 +42,10 @@ const actionOf = (key: string, field: string): Action => {
   throw new Problem('validation_error', [{ in: 'body', field, message: 'is not a key of the action registry' }])
 }
 
-/** About others, one key per place; the platform's serves everywhere. */
+/** About others: who may read the roles of the tier that is judged, in that place. The platform's key serves everywhere. */
 const askingAbout = (action: Action, { tenant_id, project_id }: ReturnType<typeof named>): readonly Action[] => {
   if (actions[action].tier === 'platform' || (tenant_id === null && project_id === null)) return ['platform.authz.evaluate']
-  return [project_id === null ? 'tenant.role.read' : 'project.role.read', 'platform.authz.evaluate']
+  return [actions[action].tier === 'tenant' ? 'tenant.role.read' : 'project.role.read', 'platform.authz.evaluate']
 }
 
 /** Reads questions together: where their projects lie is looked up once. */

@@ -231,6 +231,13 @@ describe.for(['tenant', 'project'] as const)('a custom role of a %s', (tier) => 
     const refused = await live.call(owner, 'POST', `${path}/roles/${role.id}/enable`, { body: because })
     expect([refused.status, refused.body.details.detail]).toEqual([403, 'disabled_by_platform'])
     expect((await live.call('ada', 'POST', `${path}/roles/${role.id}/enable`, { body: because })).status).toBe(200)
+    // What somebody else disabled, the platform may take over, once.
+    const disable = (person: string) =>
+      live.call(person, 'POST', `${path}/roles/${role.id}/disable`, { body: { mode: 'block_all_now', ...because } })
+    expect((await disable(owner)).status).toBe(200)
+    expect((await disable('ada')).status).toBe(200)
+    expect((await disable('ada')).body.code).toBe('state_conflict')
+    expect((await live.call(owner, 'POST', `${path}/roles/${role.id}/enable`, { body: because })).status).toBe(403)
   })
 
   test('RP-08 the built-in roles of the tier are listed with the own ones, and changed by nobody', async () => {
@@ -262,6 +269,10 @@ test('RP-08 a built-in role is disabled and enabled by the platform; the superad
   expect((await live.call('alice', 'POST', `${path}/disable`, { body: { mode: 'block_all_now', ...because } })).status).toBe(403)
   expect((await live.call('ada', 'POST', `${path}/disable`, { body: { mode: 'block_all_now', ...because } })).status).toBe(200)
   expect(await decided('axel', 'project', 'project.role.read')).toBe('role_disabled')
+  const added = await live.call('amara', 'POST', `/api/v1/projects/${project.aurora}/members`, {
+    body: { user_id: user('anna'), role_name: 'project_viewer' },
+  })
+  expect([added.status, added.body.code]).toEqual([409, 'role_not_assignable'])
   // Who includes it keeps its permissions.
   expect(await decided('asha', 'project', 'project.role.read')).toBe('allow')
   expect((await live.call('ada', 'POST', `${path}/enable`, { body: because })).status).toBe(200)

@@ -30,6 +30,9 @@ const graceSeconds = async (work: Work): Promise<number> => {
   }
 }
 
+const isThePlatforms = async (work: Work, { id }: Role): Promise<boolean> =>
+  (await work.tx.one(isDisabledByPlatform(id))).is_disabled_by_platform
+
 /** A role that is disabled already can only be disabled harder. */
 const disable = async (
   work: Work,
@@ -40,7 +43,10 @@ const disable = async (
   where: Where,
 ) => {
   const grace_seconds = mode === 'block_new_only' ? await graceSeconds(work) : null
-  if (role.state === 'disabled' && !(role.disable_mode === 'block_new_only' && mode === 'block_all_now'))
+  // The platform may also take over what somebody else disabled, so that only it can enable it again.
+  const isHarder = role.disable_mode === 'block_new_only' && mode === 'block_all_now'
+  const isTakenOver = by_platform && mode === (role.disable_mode ?? 'block_all_now') && !(await isThePlatforms(work, role))
+  if (role.state === 'disabled' && !isHarder && !isTakenOver)
     throw new Problem('state_conflict', { state: 'disabled', disable_mode: role.disable_mode })
   await work.tx.one(setRoleDisabled(keeper, role.id, { mode, reason, by_platform, grace_seconds }, work.actor.id, work.now))
   record(work, {
@@ -54,7 +60,7 @@ const disable = async (
 
 const enable = async (work: Work, keeper: RoleKeeper, role: Role, reason: string, is_platform: boolean, where: Where) => {
   if (role.state === 'active') throw new Problem('state_conflict', { state: 'active' })
-  if ((await work.tx.one(isDisabledByPlatform(role.id))).is_disabled_by_platform && !is_platform)
+  if (!is_platform && (await isThePlatforms(work, role)))
     throw new Problem('insufficient_permissions', { reason_code: 'permission_denied', detail: 'disabled_by_platform' })
   await work.tx.one(setRoleEnabled(keeper, role.id))
   record(work, {

@@ -8,6 +8,7 @@ import { type LiveServer, liveServer, seeded, testKeys } from '../../../../test/
 import { type ClonedDatabase, cloneDatabase } from '../../../../test/postgres.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
 import { verifyChains } from '../../audit/verify-chains.ts'
+import { roleVersionIdOf } from '../../authz/catalogue.ts'
 import { parseKeyRing } from '../../custody/key-ring.ts'
 import { auditKey, ownSecret } from '../../installation/own-secrets.ts'
 import { openDatabase } from '../database.ts'
@@ -53,6 +54,8 @@ const fillAll = async () => {
   await live.sql(`insert into role_permissions (role_version_id, permission_key) values ('${version}', 'project.read')`)
   await live.sql(`insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at)
                   values (gen_random_uuid(), '${project.aurora}', 'user', '${user('alice')}', '${version}', now())`)
+  await live.sql(`insert into invitations (id, tenant_id, email, role_version_id, inviter_user_id, created_at, ends_at)
+                  values (gen_random_uuid(), '${org.aurora}', 'kept@mail.example', '${roleVersionIdOf('tenant_viewer')}', '${user('alice')}', now(), now())`)
   await live.sql(`insert into policy_constraints (constraint_id, version, key, scope_type, actions, condition, time_zone, is_locked, state, created_at)
                   values (gen_random_uuid(), 1, 'kept', 'global', '{storage.read}', '{}', 'UTC', true, 'disabled', now())`)
   await live.sql(

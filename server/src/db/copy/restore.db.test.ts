@@ -124,6 +124,8 @@ test('HO-08 what is no backup, or of a format we do not know, is one sentence an
 })
 
 test('HO-08 a database that is in use, or that a server is connected to, is not restored into', async () => {
+  // A server that nobody asked for a while has let its connections go.
+  await live.call('alice', 'GET', '/api/v1/me')
   await expect(into(live.clone)).rejects.toThrow(`The role ${appRole()} is still connected to the database`)
   const target = await fresh()
   await into(target)
