@@ -58,6 +58,8 @@ const requestOf = ({ operation, pick, perturbation: change, ...plan }: Plan, cur
     if (name.endsWith('_id') && properties?.[name] && !(name in (live ?? {}))) body = { ...body, [name]: seeded.user('anna') }
   const query: Record<string, unknown> = { ...plan.query }
   if ('tenant_id' in query) query.tenant_id = seeded.org.aurora
+  if ('org_id' in query) query.org_id = seeded.org.aurora
+  if ('project_id' in query && operation.operationId === 'me.permissions') query.project_id = seeded.project.aurora
   const headers: Record<string, string> = { ...plan.headers }
   let raw: string | undefined
 
