@@ -4,15 +4,16 @@ import { fileURLToPath } from 'node:url'
 import { type LiveServer, testKeys } from '../live-server.ts'
 import type { Mutant } from './mutants.ts'
 
-const beside = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
+const entry = fileURLToPath(new URL('./serve.ts', import.meta.url))
+const compiled = fileURLToPath(new URL('../../node_modules/.cache/gatehouse/compiled', import.meta.url))
 
 /** One more server on the same database, in a process of its own, whose text is changed in these places. */
 export const startBroken = async ({ clone, issuer }: LiveServer, changes: readonly Mutant[]) => {
-  const child = fork(beside('./serve.ts'), [], {
+  const child = fork(entry, [], {
     execArgv: ['--import', new URL('./change-text.ts', import.meta.url).href],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     env: {
-      NODE_COMPILE_CACHE: beside('../../node_modules/.cache/gatehouse/compiled'),
+      NODE_COMPILE_CACHE: compiled,
       GATEHOUSE_CHANGES: JSON.stringify(changes),
     },
   })

@@ -33,7 +33,7 @@ const shares: readonly (readonly [Move['kind'], number])[] = [
   ['enable_builtin', 2],
   ['bind', 16],
   ['end_binding', 5],
-  ['add_member', 5],
+  ['add_member', 9],
   ['remove_member', 3],
   ['invite', 8],
   ['withdraw', 2],
@@ -205,7 +205,7 @@ const byAnother = (draw: Chance, state: State, move: Move, wanted: readonly Mean
 const shareOf = (state: State, move: Move): number => {
   const verdict = judge(state, move)
   if (verdict.allowed) return 0.6
-  if (verdict.why === 'the last owner' || verdict.why === 'owned') return 0.3
+  if (verdict.why === 'the last owner') return 0.3
   return verdict.is_rule ? 1 : 0.1
 }
 

@@ -89,7 +89,6 @@ const alone: Readonly<Record<string, readonly string[]>> = {
   tenant_viewer: ['tenant.read'],
 }
 
-export const tiers = ['tenant', 'project'] as const
 export const ownerOf = { tenant: lines.tenant[0], project: lines.project[0] } as const
 export const keysOf: Readonly<Record<Tier, readonly string[]>> = {
   tenant: rows.filter(({ tier }) => tier === 'tenant').map(({ key }) => key),

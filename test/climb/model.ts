@@ -118,11 +118,14 @@ const update = (state: State, move: MoveOf<'update'>): Verdict => {
   return yes(() => void role.versions.push(new Set(move.keys)))
 }
 
-const isHarder = (role: Role, mode: string): boolean => role.state === 'active' || (role.state === 'phasing' && mode === 'block_all_now')
 const disable = (role: Role, mode: string, by_platform: boolean): Verdict => {
-  if (!isHarder(role, mode)) return no('disabled already, and no less')
+  const wanted = mode === 'block_all_now' ? 'blocked' : 'phasing'
+  const isHarder = role.state === 'active' || (role.state === 'phasing' && wanted === 'blocked')
+  // The platform may make its own what somebody else has disabled.
+  const isTakenOver = by_platform && !role.by_platform && role.state === wanted
+  if (!isHarder && !isTakenOver) return no('disabled already, and no less')
   return yes(() => {
-    role.state = mode === 'block_all_now' ? 'blocked' : 'phasing'
+    role.state = wanted
     role.by_platform ||= by_platform
   })
 }

@@ -67,11 +67,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     'p.role_version_id = v.id',
     'p.role_version_id = d.current_version_id',
   ),
-  'a tenant enables what the platform disabled': inside(
-    'roles/disable-role',
-    '.is_disabled_by_platform && !is_platform',
-    '.is_disabled_by_platform && false',
-  ),
+  'a tenant enables what the platform disabled': inside('roles/disable-role', 'if (!is_platform && ', 'if (false && '),
 }
 
 /**

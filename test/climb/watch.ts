@@ -23,7 +23,7 @@ export const expectedEverywhere = (state: State): Seen =>
   new Map(everywhere(state).map(([person, scope]) => [at(person, scope.id), expected(state, person, scope)]))
 
 export type Spot = readonly [person: string, scope: Scope]
-export const everywhere = (state: State): Spot[] =>
+const everywhere = (state: State): Spot[] =>
   state.people.flatMap((person) => [...state.scopes.values()].map((scope): Spot => [person, scope]))
 
 /** Whoever belongs to nothing of a tenant holds nothing there: the rows say so, and need not be asked about one by one. */
