@@ -54,7 +54,8 @@ end $$;
 -- A new person has no rights yet, and nobody keeps that somebody is unknown: only what changes about a person counts.
 create constraint trigger users_move_epoch after update on users deferrable initially deferred
   for each row when (
-    (old.disabled_at, old.role, old.oidc_issuer, old.oidc_subject) is distinct from (new.disabled_at, new.role, new.oidc_issuer, new.oidc_subject))
+    (old.disabled_at, old.role, old.oidc_issuer, old.oidc_subject, old.email, old.email_verified)
+    is distinct from (new.disabled_at, new.role, new.oidc_issuer, new.oidc_subject, new.email, new.email_verified))
   execute function move_epoch_of_row('platform');
 create constraint trigger users_gone_move_epoch after delete on users deferrable initially deferred
   for each row execute function move_epoch_of_row('platform');

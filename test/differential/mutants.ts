@@ -103,9 +103,9 @@ export const mutants: readonly Mutant[] = [
     'what cannot be judged does not deny': ['!== false', '=== true'],
   }),
   ...inside('policies/constraint-queries', {
-    'replaced rules count': ['t.replaced_at is null', 'true'],
-    'a project’s rules are not read': ['p.project_id = place.project_id', 'false'],
-    'the rules of every tenant are read': ['t.tenant_id = place.tenant_id', 't.tenant_id is not null'],
+    'replaced rules count': [`replaced_at is null and tenant_id`, 'tenant_id'],
+    'a project’s rules are not read': ['project_id = any(', 'constraint_id = any('],
+    'of the platform’s rules the old ones are read': ['replaced_at is null and scope_type', 'replaced_at is not null and scope_type'],
   }),
   ...inside('policies/condition', {
     'what is unknown beats what is false': [

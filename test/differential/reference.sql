@@ -237,8 +237,10 @@ on_chain as (
   select b.id, rule.* from open_to_rules b join rule on rule.scope_type = 'global'
   union all
   select b.id, rule.* from open_to_rules b join rule on rule.scope_type = 'tenant' and rule.scope_id = b.tenant and b.tier <> 'platform'
+    and b.action not in ('tenant.policy.read', 'tenant.policy.write')
   union all
-  select b.id, rule.* from open_to_rules b join rule on rule.scope_type = 'project' and rule.scope_id = b.project and b.tier <> 'platform'),
+  select b.id, rule.* from open_to_rules b join rule on rule.scope_type = 'project' and rule.scope_id = b.project and b.tier <> 'platform'
+    and b.action not in ('tenant.policy.read', 'tenant.policy.write')),
 counting as (
   select distinct on (id, key) *
   from on_chain

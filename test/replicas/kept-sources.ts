@@ -2,7 +2,7 @@ import { standings } from '../../server/src/authz/standing.ts'
 import { readQuestions } from '../../server/src/decisions/question.ts'
 import type { FreshReader, Source, Wanted } from '../../server/src/epochs/fresh.ts'
 import { newId } from '../../server/src/kernel/ids.ts'
-import { constraintChains } from '../../server/src/policies/constraint-chain.ts'
+import { constraintRules } from '../../server/src/policies/constraint-chain.ts'
 import { readPolicyFresh } from '../../server/src/policies/read-policy.ts'
 import { identifyPerson } from '../../server/src/principals/identify-person.ts'
 import { filesUnder, textOf } from '../house/tree.ts'
@@ -32,7 +32,7 @@ export const keptSources = async () => {
   const nobody = {} as never
   return {
     standing: standings as unknown as AnySource,
-    constraints: constraintChains as unknown as AnySource,
+    rules: constraintRules as unknown as AnySource,
     policy: await sourceOf((fresh) => readPolicyFresh(fresh, 'rate_limit.api_requests_per_minute')),
     'project tenant': await sourceOf((fresh) => readQuestions(fresh, caller, [question], () => '')),
     person: await sourceOf((fresh) => identifyPerson(tokens, nobody, nobody, nobody)('', '', fresh)),

@@ -52,6 +52,7 @@ const told: Record<string, string> = {
   ...ofEachScope('role.upgrade', 'moved {moved} bindings of the role {name} to version {to_version}'),
   ...ofEachScope('role_binding.create', 'bound {principal_id} to the role {role_name}'),
   ...ofEachScope('role_binding.end', 'ended the binding of {principal_id} to the role {role_name}'),
+  'user.address': 'took over the address that the provider vouches for',
   'user.create': 'signed a person in for the first time',
   'user.disable': 'disabled the person',
   'user.enable': 'enabled the person',

@@ -136,6 +136,10 @@ const personal = new Set<Action>([
   'project.member.leave',
   'tenant.project.read_own',
 ])
+/** What only the platform's rules reach: its own actions, and writing rules, or a rule could keep everybody from ending it. */
+export const isForGlobalRules = (action: Action): boolean =>
+  actions[action].tier === 'platform' || action === 'tenant.policy.read' || action === 'tenant.policy.write'
+
 export const isConstrainable = (action: Action): boolean => !personal.has(action)
 
 /** Never in a custom role, whatever its tier: who could give these would have no ceiling. */

@@ -86,8 +86,8 @@ describe('whatever is asked', () => {
     const nothing = { time: 'never' }
     fc.assert(
       fc.property(anAction, aWorld, fc.constantFrom(...tests), fc.boolean(), (action, world, said, isNot) => {
-        // Over the platform's own actions only its own rules count.
-        const scope = actions[action].tier === 'platform' ? 'global' : 'project'
+        // Over the platform's own actions, and over who writes rules, only its own rules count.
+        const scope = actions[action].tier === 'platform' || /^tenant\.policy\./.test(action) ? 'global' : 'project'
         const rule = ruleOf(scope, 'deny', action, isNot ? { not: said } : said)
         const free = { ...world, constraints: [], attributes: nothing }
         const bound = spelled(decide(action, factsIn({ ...free, constraints: [rule] })))

@@ -93,8 +93,8 @@ const expectedOf = (action: Action, is: Holds): string => {
   const { tier, override_eligible, is_read } = actions[action]
   const scope = scopeOf[tier]
   const isGranted = is.granted || givenByBelonging.includes(action)
-  // The rule is the tenant's, which has no say over the platform's own actions.
-  const isDenied = is.constrained && !personal.includes(action) && tier !== 'platform'
+  // The rule is the tenant's, which has no say over the platform's own actions and over who writes rules.
+  const isDenied = is.constrained && !personal.includes(action) && tier !== 'platform' && !/^tenant\.policy\./.test(action)
   const steps: [boolean, string][] = [
     [is.disabled, 'deny actor_disabled global in_code'],
     [is.outside_token, `deny scope_mismatch ${scope} in_code`],

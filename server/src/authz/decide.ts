@@ -4,6 +4,7 @@ import {
   type Action,
   actions,
   isConstrainable,
+  isForGlobalRules,
   membershipKeys,
   overridePermission,
   type Relation,
@@ -147,7 +148,7 @@ export const frozenScope = (action: Action, { tenant, project }: DecisionInput):
 /** The rule that denies this request, if one does. */
 export const denyingRule = (action: Action, { constraints, attributesIn }: DecisionInput, isLockedOnly = false): Constraint | undefined => {
   if (constraints.length === 0 || !isConstrainable(action)) return undefined
-  const chain = actions[action].tier === 'platform' ? globalRules(constraints) : constraints
+  const chain = isForGlobalRules(action) ? globalRules(constraints) : constraints
   return effectiveRules(chain).find((rule) => (rule.is_locked || !isLockedOnly) && covers(rule, action) && denies(rule, attributesIn))
 }
 

@@ -141,7 +141,7 @@ const told = (standings: (StandingRow & { n: number })[], chains: Constraint[][]
   const asked: (readonly unknown[])[] = []
   const many = async (statement: Statement<unknown>) => {
     asked.push(statement.values.slice(-3))
-    const rows = statement.text.includes('policy_constraints') ? chains.map((rules) => ({ rules })) : standings
+    const rows = statement.text.includes('policy_constraints') ? chains.flat().map((each) => ({ ...each, scope_id: 'aurora' })) : standings
     return rows.map(statement.parse)
   }
   const work = (actor: Actor, source_ip: string | null = null) =>
@@ -161,10 +161,7 @@ describe('what is read for a work', () => {
         ['borealis', 'aurora'],
         [null, 'training'],
       ],
-      [
-        ['borealis', 'aurora'],
-        [null, 'training'],
-      ],
+      [true, ['borealis', 'aurora'], ['training']],
     ])
     expect(borealis).toMatchObject({ actor: { is_disabled: true }, constraints: [], resource: { tenant_id: 'borealis' } })
     expect(training).toMatchObject({
@@ -176,7 +173,7 @@ describe('what is read for a work', () => {
   test('DE-05 of a machine no person’s standing is read, whatever its id', async () => {
     const { asked, work } = told([{ n: 1, ...row() }], [[rule]])
     const facts = await readFacts(work({ type: 'service_account', id: 'alice' }), 'organization', inTraining)
-    expect(asked).toEqual([[['aurora'], ['training']]])
+    expect(asked).toEqual([[true, ['aurora'], ['training']]])
     expect(facts).toMatchObject({ actor: { id: 'alice', type: 'service_account', is_disabled: true }, constraints: [rule] })
   })
 

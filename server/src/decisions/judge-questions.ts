@@ -10,7 +10,8 @@ import { want } from '../epochs/fresh.ts'
 import { revisionOf } from '../epochs/moment.ts'
 import type { Asker } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
-import { constraintChains } from '../policies/constraint-chain.ts'
+import type { Constraint } from '../policies/constraint.ts'
+import { chainOf, wantChain } from '../policies/constraint-chain.ts'
 import type { Asked, AskedActor } from './question.ts'
 
 /** The scopes whose roles the caller may read. */
@@ -54,20 +55,18 @@ export const judgeQuestions = async (
   { actor: caller, fresh, trail, source_ip }: Asker,
   questions: readonly Asked[],
 ): Promise<{ revision: string; judged: Judged[] }> => {
-  const { moment, values } = await fresh.read(
-    questions.flatMap((asked) => [
-      want(standings, keyOf(asked.actor, asked)),
-      want(standings, keyOf(caller, asked)),
-      want(constraintChains, asked.place),
-    ]),
-  )
+  const people = questions.flatMap((asked) => [want(standings, keyOf(asked.actor, asked)), want(standings, keyOf(caller, asked))])
+  const chains = questions.map(({ place }) => wantChain(place))
+  const { moment, values } = await fresh.read([...people, ...chains.flat()])
+  const found = new Map([...people, ...chains.flat()].map(({ id }, index) => [id, values[index]]))
   const { now } = moment
   let hasAskedAboutSelf = false
   // How often a tenant of strangers changed is nobody's business, nor that there is one.
   const known: string[] = []
   const judged = questions.map((asked, index): Judged => {
     const { actor, action, place, resource_type, attributes } = asked
-    const [found, own, constraints] = values.slice(index * 3, index * 3 + 3) as [Standing | undefined, Standing | undefined, never]
+    const [theirs, own] = people.slice(index * 2, index * 2 + 2).map(({ id }) => found.get(id) as Standing | undefined)
+    const constraints = chainOf(chains[index]!.map(({ id }) => found.get(id) as readonly Constraint[] | undefined))
     const callers = standingIn(caller, own)
     if (place.tenant_id !== null && mayKnow(callers, now)) known.push(place.tenant_id)
     const asOther = { actor: caller, place: { ...place, relations: [] }, resource_type: asked.kind.type, attributes: { source_ip }, now }
@@ -79,7 +78,7 @@ export const judgeQuestions = async (
       // Whoever may ask about everything is told what holds nowhere, too.
       const is_there = readable.global || isThere(asked, callers)
       requireAllowed(trail, { alternatives: asked.asking, kind: asked.kind, place, is_there }, facts)
-      standing = readable.global ? standingIn(actor, found) : veiled(actor, found)
+      standing = readable.global ? standingIn(actor, theirs) : veiled(actor, theirs)
     } else if (!hasAskedAboutSelf) {
       const self = { ...nowhere, id: caller.id, relations: ['self' as const] }
       const facts = factsOf(callers, [], { ...asOther, place: self })

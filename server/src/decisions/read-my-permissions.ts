@@ -1,11 +1,10 @@
 import type { readMyPermissions as Op } from '@gatehouse/contract/decisions'
-import { type Action, actions } from '../authz/actions.ts'
+import { type Action, actions, isForGlobalRules } from '../authz/actions.ts'
 import type { Decision } from '../authz/decide.ts'
 import type { Facts } from '../authz/facts.ts'
 import type { Asking } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
-import { holds } from '../policies/condition.ts'
-import { covers, effectiveRules, globalRules } from '../policies/constraint.ts'
+import { covers, effectiveRules, globalRules, surelyDenies } from '../policies/constraint.ts'
 import { judgeQuestions } from './judge-questions.ts'
 import { readQuestions } from './question.ts'
 
@@ -14,8 +13,8 @@ const everyAction = Object.keys(actions) as Action[]
 /** Denied for want of what only a particular request could say: no rule is known to hold, but one may. */
 const isConditional = (action: Action, { policy_source }: Decision, { constraints, attributesIn }: Facts): boolean =>
   policy_source === 'policy_values' &&
-  !effectiveRules(actions[action].tier === 'platform' ? globalRules(constraints) : constraints).some(
-    (rule) => covers(rule, action) && holds(rule.condition, attributesIn(rule.time_zone)) === true,
+  !effectiveRules(isForGlobalRules(action) ? globalRules(constraints) : constraints).some(
+    (rule) => covers(rule, action) && surelyDenies(rule, attributesIn),
   )
 
 /** Every action, judged in one place at one moment: so it cannot disagree with a decision. */

@@ -235,13 +235,15 @@ describe('a change moves the epoch of its scope', () => {
     expect(
       await moved(`insert into users (id, username, oidc_issuer, oidc_subject, created_at) values ('${id.user}', 'n', 'i', 's', now())`),
     ).toEqual({})
-    expect(await moved(`update users set username = 'other', email = 'a@b.example' ${picked}`)).toEqual({})
+    expect(await moved(`update users set username = 'other' ${picked}`)).toEqual({})
     for (const change of [
       `disabled_at = now(), disabled_by = '${user('ada')}', disable_reason = 'test'`,
       'disabled_at = null, disabled_by = null, disable_reason = null',
       `oidc_subject = 'another'`,
       `oidc_issuer = 'another'`,
       `role = 'admin'`,
+      `email = 'a@b.example'`,
+      'email_verified = true',
     ])
       expect(await moved(`update users set ${change} ${picked}`)).toEqual({ platform: 1 })
     expect(await moved(`delete from users ${picked}`)).toEqual({ platform: 1 })

@@ -73,7 +73,8 @@ export const acceptInvitation: Answering<typeof Op> = async (work, { body }) => 
     throw new Problem('insufficient_permissions', { reason_code: 'permission_denied', detail: 'assignment_ceiling' })
   })
   await judged.join()
-  await work.tx.one(setAccepted(invitation, work.actor.id, work.now))
+  // Ended meanwhile with somebody's refusal, which takes no lock.
+  if (!(await work.tx.maybe(setAccepted(invitation, work.actor.id, work.now)))) throw new Problem('state_conflict', { state: 'ended' })
   record(work, {
     action: 'invitation.accept',
     resource_type: 'invitation',

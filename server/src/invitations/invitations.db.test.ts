@@ -712,3 +712,28 @@ describe('at the same time', () => {
     expect(await accept(who, offered.body.invitation.id, headers)).toMatchObject({ status: 200, body: first.body })
   })
 })
+
+test('RP-33 E15 an invitation is for whoever has the address now, not for who once had it', async () => {
+  const here = await world()
+  const signIn = async (name: string, claims: object) => {
+    const now = Math.floor(Date.now() / 1000)
+    const token = await signText(
+      live.issuer.key,
+      JSON.stringify(live.issuer.claims(now, { sub: name, preferred_username: name, ...claims })),
+    )
+    return { headers: { authorization: `Bearer ${token}` } }
+  }
+  const [old, later] = [word('old'), word('later')]
+  const email = `${old}@mail.example`
+  await live.call(null, 'GET', '/api/v1/me', await signIn(old, { email, email_verified: true }))
+  await live.call(null, 'GET', '/api/v1/me', await signIn(later, { email, email_verified: false }))
+  const moved = await signIn(old, { email: `${old}@elsewhere.example`, email_verified: true })
+  expect((await live.call(null, 'GET', '/api/v1/me', moved)).body.email).toBe(`${old}@elsewhere.example`)
+  const invited = (await invite(here.owner, here.path, email, 'tenant_member')).body.invitation.id
+  const accept = { body: { invitation_id: invited } }
+  expect((await live.call(null, 'POST', '/api/v1/invitations/accept', { ...accept, ...moved })).body.code).toBe('invitation_not_found')
+  // And who verifies it after his first sign-in can accept.
+  const verified = await signIn(later, { email, email_verified: true })
+  expect((await live.call(null, 'POST', '/api/v1/invitations/accept', { ...accept, ...verified })).status).toBe(200)
+  expect(await live.sql(`select count(*)::int as n from audit_logs where action = 'user.address'`)).toEqual([{ n: 2 }])
+})

@@ -249,3 +249,22 @@ describe('addresses', () => {
     expect(attempted('10.0.0.0/8')).toBe(true)
   })
 })
+
+test('DE-23 D10 more flags than a rule could name, or longer text, are not read; what is false first settles the rest', () => {
+  const many = Array.from({ length: 101 }, (_, n) => `f${n}`)
+  expect(holds({ has_none: { flags: ['x'] } }, { flags: many })).toBe(undefined)
+  expect(holds({ has_none: { flags: ['x'] } }, { flags: many.slice(1) })).toBe(true)
+  expect(holds({ in: { region: ['eu'] } }, { region: 'r'.repeat(201) })).toBe(undefined)
+  expect(holds({ in: { region: ['eu'] } }, { region: 'r'.repeat(200) })).toBe(false)
+  let reads = 0
+  const watched = {
+    region: 'us',
+    get sku() {
+      reads += 1
+      return 'h100'
+    },
+  }
+  expect(holds({ in: { region: ['eu'] }, not_in: { sku: ['h100'] } }, watched)).toBe(false)
+  expect(holds({ any: [{ in: { region: ['us'] } }, { in: { sku: ['h100'] } }] }, watched)).toBe(true)
+  expect(reads).toBe(0)
+})

@@ -1,5 +1,5 @@
 import type { Condition } from '@gatehouse/contract/conditions'
-import { Exactly, OneOf } from '@gatehouse/contract/shapes'
+import { Exactly, Nullable, OneOf } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { sql } from '../db/statement.ts'
 
@@ -15,17 +15,15 @@ const Rule = Exactly({
   is_locked: Type.Boolean(),
   state: Type.String(),
 })
+const ScopedRule = Exactly({ ...Rule.properties, scope_id: Nullable(Type.String()) })
 
-/** The current rules of each chain global → tenant → project, in the order of the questions. */
-export const chainsOf = (tenant_ids: readonly (string | null)[], project_ids: readonly (string | null)[]) => sql(
-  Exactly({ rules: Type.Array(Rule) }),
-)`
-  select coalesce((
-    select jsonb_agg(jsonb_build_object('constraint_id', c.constraint_id, 'version', c.version, 'key', c.key, 'scope_type', c.scope_type,
-             'actions', c.actions, 'condition', c.condition, 'time_zone', c.time_zone, 'is_locked', c.is_locked, 'state', c.state))
-      from (
-        select * from policy_constraints g where g.replaced_at is null and g.scope_type = 'global'
-        union all select * from policy_constraints t where t.replaced_at is null and t.tenant_id = place.tenant_id
-        union all select * from policy_constraints p where p.replaced_at is null and p.project_id = place.project_id) c), '[]') as rules
-    from unnest(${tenant_ids}::uuid[], ${project_ids}::uuid[]) with ordinality as place (tenant_id, project_id, n)
-   order by place.n`
+/** The current rules of these scopes: of the platform, where it is asked for, of tenants and of projects. */
+export const rulesOf = (is_global: boolean, tenant_ids: readonly string[], project_ids: readonly string[]) => sql(ScopedRule)`
+  select constraint_id, version, key, scope_type, actions, condition, time_zone, is_locked, state, null as scope_id
+    from policy_constraints where replaced_at is null and scope_type = 'global' and ${is_global}
+  union all
+  select constraint_id, version, key, scope_type, actions, condition, time_zone, is_locked, state, tenant_id
+    from policy_constraints where replaced_at is null and tenant_id = any(${tenant_ids}::uuid[])
+  union all
+  select constraint_id, version, key, scope_type, actions, condition, time_zone, is_locked, state, project_id
+    from policy_constraints where replaced_at is null and project_id = any(${project_ids}::uuid[])`

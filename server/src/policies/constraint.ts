@@ -54,6 +54,15 @@ export const covers = ({ actions }: Pick<Constraint, 'actions'>, action: string)
 /** The attributes of a request for one rule, whose zone says which minute and weekday it is. */
 export type AttributesIn = (time_zone: string) => Attributes
 
+/** Whether a rule is known to hold: not merely that it could not be judged. */
+export const surelyDenies = (rule: Constraint, attributesIn: AttributesIn): boolean => {
+  try {
+    return holds(rule.condition, attributesIn(rule.time_zone)) === true
+  } catch {
+    return false
+  }
+}
+
 /** What cannot be judged denies, and so does what breaks in the attempt. */
 export const denies = (rule: Constraint, attributesIn: AttributesIn): boolean => {
   try {

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net'
 import type { AttributeName, Condition } from '@gatehouse/contract/conditions'
 import type { PolicyScopeType } from '@gatehouse/contract/policies'
-import { type Action, isAction, isConstrainable, actions as registry } from '../authz/actions.ts'
+import { type Action, isAction, isConstrainable, isForGlobalRules, actions as registry } from '../authz/actions.ts'
 import { carriedBy } from '../authz/attributes.ts'
 import { covers } from '../policies/constraint.ts'
 
@@ -34,8 +34,8 @@ const faultOfName = (named: string, scope_type: PolicyScopeType): string | undef
   if (!isGroup(named) && !isAction(named)) return 'is not an action'
   const covered = coveredBy([named])
   if (covered.length === 0) return isGroup(named) ? 'matches no action that can be constrained' : 'cannot be constrained'
-  if (scope_type !== 'global' && covered.some((action) => registry[action].tier === 'platform'))
-    return 'can be constrained by the platform only'
+  const isBeyond = isGroup(named) ? covered.every(isForGlobalRules) : covered.some(isForGlobalRules)
+  if (scope_type !== 'global' && isBeyond) return 'can be constrained by the platform only'
   return undefined
 }
 
@@ -96,11 +96,15 @@ const testsIn = (condition: Condition, at: string): Test[] =>
     return Object.entries(tested).map(([attribute, listed]) => testOf(operator, attribute, listed, `${field}/${attribute}`))
   })
 
-const mostLetters = 16_384
+/** Every decision that a rule covers judges all of its tests. */
+const mostLetters = 4096
+const mostTests = 50
 
 const faultsOfCondition = (condition: Condition, covered: readonly Action[]): Fault[] => {
   if (JSON.stringify(condition).length > mostLetters) return [fault('condition', `must not be longer than ${mostLetters} characters`)]
-  return testsIn(condition, 'condition').flatMap(({ attribute, field, faults }) => {
+  const tests = testsIn(condition, 'condition')
+  if (tests.length > mostTests) return [fault('condition', `must not have more than ${mostTests} tests`)]
+  return tests.flatMap(({ attribute, field, faults }) => {
     const lacking = covered.find((action) => !carriedBy(action).has(attribute))
     return lacking === undefined ? faults : [fault(field, `is not carried by ${lacking}`), ...faults]
   })

@@ -3,9 +3,9 @@ import type { Database } from '../db/database.ts'
 import { type FreshReader, type Source, want } from '../epochs/fresh.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
 import { type Actor, systemWork } from '../work/work.ts'
-import { welcome } from './first-sign-in.ts'
+import { isMoved, moveAddress, welcome } from './first-sign-in.ts'
 import type { HumanTokens } from './oidc/human-tokens.ts'
-import { userBySubject } from './user-queries.ts'
+import { type Addressed, userBySubject } from './user-queries.ts'
 
 interface Subject {
   readonly issuer: string
@@ -13,13 +13,13 @@ interface Subject {
 }
 
 /** Which person a subject is. That somebody is unknown is not kept: he may sign in at any moment. */
-const people: Source<Subject, string> = {
+const people: Source<Subject, Addressed> = {
   name: 'person',
   textOf: ({ issuer, subject }) => JSON.stringify([issuer, subject]),
   tenantOf: () => null,
   load: async (tx, subjects) => {
     const found = []
-    for (const { issuer, subject } of subjects) found.push((await tx.maybe(userBySubject(issuer, subject)))?.id)
+    for (const { issuer, subject } of subjects) found.push(await tx.maybe(userBySubject(issuer, subject)))
     return found
   },
 }
@@ -30,7 +30,16 @@ export const identifyPerson =
   async (token: string, correlation_id: string, fresh: FreshReader): Promise<Actor> => {
     const claims = await tokens.validate(token)
     const { values } = await fresh.read([want(people, claims)])
-    if (values[0] !== undefined) return { type: 'user', id: values[0] }
+    const [known] = values
+    if (known && !isMoved(known, claims)) return { type: 'user', id: known.id }
+    if (known) {
+      await database.transaction('write', async (tx) => {
+        const work = systemWork(tx, 'sign_in', correlation_id)
+        await moveAddress(work, known, claims)
+        await append(work)
+      })
+      return { type: 'user', id: known.id }
+    }
     const id = await database.transaction('write', async (tx) => {
       const work = systemWork(tx, 'first_sign_in', correlation_id)
       const user_id = await welcome(work, claims, subscribers)

@@ -15,7 +15,7 @@ test('HO-06 the first sign-in makes the person, a personal organization and a de
   expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1)
   expect(me).toMatchObject({
     username: 'newcomer',
-    email: 'newcomer@example.com',
+    email: null,
     platform_roles: [],
     organizations: [{ roles: ['tenant_owner'], projects: [{ slug: 'default', roles: ['project_owner'] }] }],
   })

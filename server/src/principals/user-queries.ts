@@ -1,14 +1,20 @@
-import { Exactly } from '@gatehouse/contract/shapes'
+import { Exactly, Nullable } from '@gatehouse/contract/shapes'
 import { Me, User } from '@gatehouse/contract/users'
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import { projectRoleNames, tenantRoleNames } from '../authz/active-roles.ts'
 import type { Authorized } from '../authz/authorize.ts'
 import { columns, sql } from '../db/statement.ts'
 
 const Found = Exactly({ id: Type.String() })
+const Addressed = Exactly({ id: Type.String(), email: Nullable(Type.String()), email_verified: Type.Boolean() })
+export type Addressed = Static<typeof Addressed>
 
-export const userBySubject = (issuer: string, subject: string) => sql(Found)`
-  select id from users where oidc_issuer = ${issuer} and oidc_subject = ${subject}`
+export const userBySubject = (issuer: string, subject: string) => sql(Addressed)`
+  select id, email, email_verified from users where oidc_issuer = ${issuer} and oidc_subject = ${subject}`
+
+/** What the provider vouches for now: who has lost an address must not be found under it. */
+export const setAddress = (_proof: Authorized<'platform.admin', object>, id: string, email: string, email_verified: boolean) => sql(Found)`
+  update users set email = ${email}, email_verified = ${email_verified} where id = ${id} returning id`
 
 /** No row: the same person signed in for the first time somewhere else at this very moment. */
 export const insertUser = (

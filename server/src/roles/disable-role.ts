@@ -4,12 +4,14 @@ import { record } from '../audit/record.ts'
 import { authorityOf, authorize } from '../authz/authorize.ts'
 import { ownerRoleOf, roleIdOf } from '../authz/catalogue.ts'
 import { type Kind, nowhere, platformKind, thePlatform } from '../authz/kind.ts'
+import { requireNoSelfGrant } from '../authz/override-limits.ts'
 import { lockPlatform } from '../authz/platform-queries.ts'
 import type { Answering, Verb } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import { readPolicy } from '../policies/read-policy.ts'
 import type { AuditEvent, Work } from '../work/work.ts'
 import { lockCustomRole } from './define-role.ts'
+import { bindingToRole } from './role-binding-queries.ts'
 import { findRole, isDisabledByPlatform, lockBuiltinRole, type RoleKeeper, setRoleDisabled, setRoleEnabled } from './role-queries.ts'
 import { authorizeDefine, recordedIn, type ScopeParams } from './role-scope.ts'
 
@@ -82,6 +84,8 @@ export const disableRole: Verb<OfRole, unknown, Disabling, Role> = async (work, 
 export const enableRole: Verb<OfRole, unknown, { reason: string }, Role> = async (work, { params, body }) => {
   const scope = await authorizeDefine(work, params, params.role_id)
   const role = await lockCustomRole(work, scope, params.role_id)
+  // Whoever is bound to it would get by override what it gives.
+  if (await work.tx.maybe(bindingToRole(scope, 'user', work.actor.id, role.id))) requireNoSelfGrant(work, authorityOf(scope), work.actor.id)
   await enable(work, scope, role, body.reason, authorityOf(scope).may_override, recordedIn(scope))
   return work.tx.one(findRole(scope, role.id))
 }

@@ -3,7 +3,7 @@ import { factsOf, nobody } from '@gatehouse/server/authz/facts'
 import { type Standing, standings } from '@gatehouse/server/authz/standing'
 import { keepFresh, want } from '@gatehouse/server/epochs/fresh'
 import type { Constraint } from '@gatehouse/server/policies/constraint'
-import { constraintChains } from '@gatehouse/server/policies/constraint-chain'
+import { chainOf, readChains, wantChain } from '@gatehouse/server/policies/constraint-chain'
 import type { Engine } from './engine.ts'
 import type { Question } from './questions.ts'
 
@@ -39,7 +39,7 @@ export const ours: Engine = {
       const some = questions.slice(from, from + 1000)
       const [people, chains] = await database.transaction('read', async (tx) => [
         await standings.load(tx, some),
-        await constraintChains.load(tx, some),
+        await readChains(tx, some),
       ])
       for (const [index, { user_id, tenant_id, project_id }] of some.entries()) {
         const places = within(
@@ -56,8 +56,9 @@ export const ours: Engine = {
   cold: async ({ database }) => {
     const fresh = keepFresh(database, { most_entries: 1, limit_ms: 60_000 })
     return async (question) => {
-      const { values } = await fresh.forRequest().read([want(standings, question), want(constraintChains, question)])
-      return isAllowed(question, { standing: values[0], chain: values[1]! })
+      const { values } = await fresh.forRequest().read([want(standings, question), ...wantChain(question)])
+      const [standing, ...lists] = values as [Standing | undefined, ...(readonly Constraint[])[]]
+      return isAllowed(question, { standing, chain: chainOf(lists) })
     }
   },
 }
