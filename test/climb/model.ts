@@ -142,9 +142,12 @@ const changeRole = (state: State, move: MoveOf<'delete' | 'enable'> | MoveOf<'di
     return yes(() => {
       role.is_deleted = true
     })
-  if (move.kind === 'enable') return enable(role, state.superadmins.has(move.by))
   const scope = scopeIn(state, move.scope)
-  return disable(role, move.mode, !hasByRole(state, move.by, `${scope.tier}.role.define`, scope))
+  const isOverride = !hasByRole(state, move.by, `${scope.tier}.role.define`, scope)
+  if (move.kind === 'disable') return disable(role, move.mode, isOverride)
+  // Whoever is bound to it would get by override what it gives.
+  if (isOverride && bindingIn(state, scope.id, move.by, role.id)) return against('override for oneself')
+  return enable(role, state.superadmins.has(move.by))
 }
 
 const changeBuiltin = (state: State, move: MoveOf<'disable_builtin'> | MoveOf<'enable_builtin'>): Verdict => {

@@ -67,6 +67,11 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     'p.role_version_id = v.id',
     'p.role_version_id = d.current_version_id',
   ),
+  'override enables a role for its own user': inside(
+    'roles/disable-role',
+    `if (await work.tx.maybe(bindingToRole(scope, 'user', work.actor.id, role.id)))`,
+    'if (false)',
+  ),
   'a tenant enables what the platform disabled': inside('roles/disable-role', 'if (!is_platform && ', 'if (false && '),
 }
 

@@ -102,8 +102,8 @@ const isAccounted = (seen: Seen, { move, ...giver }: Giver, [person, scope]: Spo
   }
   if (move.kind === 'appoint') return held(scope.org).has('tenant.project.appoint_owner')
   if (move.kind === 'found_project') return held(scope.org).has('tenant.project.create')
-  // What comes back was given once, by somebody who could.
-  return giver.is_superadmin || held(scope.id).has(`${scope.tier}.role.define`)
+  // What comes back was given once, by somebody who could; the product's own roles come back for everybody alike.
+  return move.kind === 'enable_builtin' ? giver.is_superadmin : held(scope.id).has(`${scope.tier}.role.define`)
 }
 
 export interface Looked {
