@@ -2,7 +2,7 @@ import type { Chance } from './chance.ts'
 import { forbidden, grantable, type Tier } from './law.ts'
 import { judge } from './model.ts'
 import type { Move } from './moves.ts'
-import { type Binding, isOwnerRole, ownersIn, projectsOf, type Role, type State } from './state.ts'
+import { type Binding, type Invitation, isOwnerRole, ownersIn, projectsOf, type Role, roleIn, type State } from './state.ts'
 
 /** Keys with which somebody gets further than with others. */
 const levers: Readonly<Record<Tier, readonly string[]>> = {
@@ -53,6 +53,18 @@ export interface Sides {
 
 const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: number): Move | undefined => {
   const waiting = [...state.invitations.values()].filter(({ state: now }) => now === 'pending')
+  // An inviter who may not give any more what he offered is what accepting is for.
+  const isOverdue = ({ id, to }: Invitation) => meaningOf(state, { kind: 'accept', by: to, invitation: id }) === 'rule'
+  const overdue = draw.is(0.3) ? waiting.find(isOverdue) : undefined
+  if (overdue) return { kind: 'accept', by: overdue.to, invitation: overdue.id }
+  // So is, for enabling, a role that somebody who may do everything holds himself.
+  const held = draw.is(0.08) ? [...state.roles.values()].filter(({ scope, is_deleted }) => scope !== null && !is_deleted) : []
+  const heldBy = (role: Role) => state.bindings.find((each) => each.role === role.id && state.superadmins.has(each.person))?.person
+  const own = held.find((role) => heldBy(role) !== undefined)
+  if (own && own.state === 'active')
+    return { kind: 'disable', by: draw.among(everybody), scope: own.scope!, role: own.id, mode: 'block_all_now' }
+  if (own) return { kind: 'enable', by: heldBy(own)!, scope: own.scope!, role: own.id }
+
   const kind = waiting.length > 0 && draw.is(0.1) ? 'end_binding' : draw.among(kinds)
   const anybody = () => (draw.is(0.5) ? draw.among(gang) : draw.among(everybody))
   const scopes = [...state.scopes.values()]
@@ -110,9 +122,9 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
     }
     case 'bind': {
       const end = draw.is(0.8) ? 'never' : draw.is(0.7) ? 'later' : 'past'
-      const older = draw.is(0.3)
-        ? inState(draw, state, ({ role, scope: where }) => where === scope.id && versionsOf(state, role) > 1)
-        : undefined
+      const isOlder = ({ role, scope: where }: Binding) =>
+        where === scope.id && versionsOf(state, role) > 1 && roleIn(state, scope, role)?.state === 'active'
+      const older = draw.is(0.4) ? inState(draw, state, isOlder) : undefined
       if (older) return { kind, ...at, role: older.role, version: 1 + draw.upTo(versionsOf(state, older.role)), to: older.person, end }
       const role = anyRole()
       return { kind, ...at, role: role.id, version: versionOf(role), to: !tempted && draw.is(0.6) ? member() : whom(), end }
@@ -147,9 +159,7 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
     case 'accept': {
       const all = [...state.invitations.values()].filter(({ state: now }) => now === 'pending' || draw.is(0.1))
       if (all.length === 0) return undefined
-      // An inviter who may not give any more what he offered is what this move is for.
-      const overdue = all.find((each) => meaningOf(state, { kind, by: each.to, invitation: each.id }) === 'rule')
-      const invitation = overdue ?? draw.among(all)
+      const invitation = draw.among(all)
       return { kind, by: draw.is(0.85) ? invitation.to : by, invitation: invitation.id }
     }
     case 'upgrade': {
