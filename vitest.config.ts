@@ -6,7 +6,8 @@ const places = (suffix: string) => ours.map((place) => `${place}/**/*${suffix}.t
 const dbTests = places('.db.test')
 const e2eTests = ['test/e2e/**/*.test.ts']
 const globalSetup = ['test/start-postgres.ts']
-const debian = { name: 'db15', include: dbTests, globalSetup }
+// What the product says to the oldest PostgreSQL; trials of the rules themselves need not be made twice.
+const debian = { name: 'db15', include: ['server/**/*.db.test.ts', 'test/differential/{reference,through-api}.db.test.ts'], globalSetup }
 
 export default defineConfig({
   test: {

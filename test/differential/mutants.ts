@@ -108,10 +108,7 @@ export const mutants: readonly Mutant[] = [
     'of the platform’s rules the old ones are read': ['replaced_at is null and scope_type', 'replaced_at is not null and scope_type'],
   }),
   ...inside('policies/condition', {
-    'what is unknown beats what is false': [
-      'if (truths.includes(false)) return false',
-      'if (!truths.includes(undefined) && truths.includes(false)) return false',
-    ],
+    'what is unknown beats what is false': ['if (truth === undefined) all = undefined', 'if (truth === undefined) return undefined'],
     'not of unknown is true': ['(truth === undefined ? undefined : !truth)', '!truth'],
     'hours include their end': ['from <= value && value < until', 'from <= value && value <= until'],
     'equal hours are the whole day': ['from <= until ?', 'from < until ?'],

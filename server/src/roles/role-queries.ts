@@ -149,7 +149,9 @@ export const setRoleDisabled = (
   update role_definitions
      set state = 'disabled', disable_mode = ${mode}, disabled_at = ${now}, disabled_by = ${by}, disable_reason = ${reason},
          is_disabled_by_platform = is_disabled_by_platform or ${by_platform},
-         grace_until = ${now}::timestamptz + make_interval(secs => ${grace_seconds}::int)
+         -- A second disable never makes it later.
+         grace_until = case when ${grace_seconds}::int is not null
+           then least(grace_until, ${now}::timestamptz + make_interval(secs => ${grace_seconds}::int)) end
    where id = ${role_id}
   returning id`
 
