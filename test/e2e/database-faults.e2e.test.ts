@@ -56,7 +56,11 @@ describe('a connection that the database ends, and a record that it refuses', ()
       ['refuse_record', ['audit_logs']],
       [
         'refuse_change',
-        ['organizations', 'projects', 'users', 'project_memberships', 'tenant_memberships', 'policy_values', 'policy_constraints'],
+        [
+          ...['organizations', 'projects', 'users', 'project_memberships', 'tenant_memberships', 'policy_values', 'policy_constraints'],
+          ...['role_definitions', 'role_definition_versions', 'platform_role_bindings', 'tenant_role_bindings', 'project_role_bindings'],
+          'invitations',
+        ],
       ],
     ] as const) {
       await world.sql(`create function ${name}() returns trigger language plpgsql as $$ begin

@@ -1,4 +1,5 @@
 import type { Operation } from '@gatehouse/contract/operation'
+import { uuidPattern } from '@gatehouse/contract/shapes'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
@@ -83,6 +84,10 @@ const recordAside = async ({ database, append }: Rails, outer: Outer, note: (wor
   })
 }
 
+/** Of a path, what can only be an id: whatever else stands there is the caller's own text, and may be a secret. */
+const idsIn = (params: Asking['params']) => Object.fromEntries(Object.entries(params).filter(([, value]) => isId.test(value)))
+const isId = new RegExp(uuidPattern)
+
 /** The refusal outlives the rollback. Crossing tenants is the platform's business. */
 const recordRefusal = async (
   rails: Rails,
@@ -107,7 +112,7 @@ const recordRefusal = async (
         status: problem.status,
         code: problem.code,
         asked: operation.actions,
-        path: params,
+        path: idsIn(params),
         ...(denied ? { decision_id: denied.decision_id } : {}),
       },
     })

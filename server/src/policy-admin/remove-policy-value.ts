@@ -4,7 +4,7 @@ import { record } from '../audit/record.ts'
 import type { Verb } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import { definitionOf } from '../policies/policy-definitions.ts'
-import { isPolicyKey } from './policy-keys.ts'
+import { isPolicyKey, knownKey } from './policy-keys.ts'
 import { authorizeWrite, recordedAt, type ScopeParams } from './policy-scope.ts'
 import { endValue } from './policy-value-queries.ts'
 
@@ -12,7 +12,7 @@ export const removePolicyValue: Verb<ScopeParams & { readonly key: string }, unk
   work,
   { params: { key, ...params }, body },
 ) => {
-  const scope = await authorizeWrite(work, 'policy_value', params, key)
+  const scope = await authorizeWrite(work, 'policy_value', params, knownKey(key))
   if (!isPolicyKey(key)) throw new Problem('policy_not_found')
   // A limit that is missing refuses every request that needs it, perhaps this one's opposite too.
   if (scope.scope_type === 'global' && definitionOf(key).default !== undefined)

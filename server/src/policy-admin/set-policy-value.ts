@@ -10,7 +10,7 @@ import { effectiveValue, isAsStrict } from '../policies/effective-value.ts'
 import { definitionOf, type PolicyKey } from '../policies/policy-definitions.ts'
 import { parsePolicyValue } from '../policies/policy-value.ts'
 import type { Work } from '../work/work.ts'
-import { isPolicyKey } from './policy-keys.ts'
+import { isPolicyKey, knownKey } from './policy-keys.ts'
 import { authorizeWrite, type PolicyScope, recordedAt, type ScopeParams, type WritableScope } from './policy-scope.ts'
 import { type CurrentValue, endValue, insertValue, valuesUpTo } from './policy-value-queries.ts'
 
@@ -76,4 +76,4 @@ export const writePolicyValue = async (work: Work, scope: WritableScope, key: st
 export const setPolicyValue: Verb<ScopeParams & { readonly key: string }, unknown, Input<typeof Op>['body'], PolicyValue> = async (
   work,
   { params, body },
-) => writePolicyValue(work, await authorizeWrite(work, 'policy_value', params, params.key), params.key, body)
+) => writePolicyValue(work, await authorizeWrite(work, 'policy_value', params, knownKey(params.key)), params.key, body)
