@@ -1,7 +1,7 @@
+import { addRule, bind, bindPlatform, customRole, type Draft, shifted } from './draft.ts'
 import { allKeys, builtinsOf, keysOf, tierOf, ungrantable } from './keys.ts'
 import type { Elevation } from './question.ts'
 import { attributesOf } from './rules.ts'
-import { addRule, bind, bindPlatform, customRole, type Draft, shifted } from './worlds.ts'
 
 /** The bindings that the question could rest on. */
 const bindingsOf = ({ rows, tier }: Draft) =>

@@ -1,11 +1,12 @@
-import { type Chance, chanceOf } from './chance.ts'
+import { chanceOf } from './chance.ts'
+import { addRule, type Builtins, bind, bindPlatform, customRole, type Draft } from './draft.ts'
 import { allKeys, builtinsOf, keysOf, selfKeys, type Tier } from './keys.ts'
 import { type PerturbationName, perturb, perturbAs } from './perturb.ts'
 import type { Question } from './question.ts'
 import { noRows, type Rows } from './rows.ts'
 import { attributesOf, type Rule, rule, ruleKeys } from './rules.ts'
 
-export type Builtins = ReadonlyMap<string, { definition: string; version: string }>
+export type { Builtins } from './draft.ts'
 
 export interface World {
   index: number
@@ -22,26 +23,9 @@ export interface WorldBatch {
   worlds: World[]
 }
 
-/** A world in the making, and where its parts are. */
-export interface Draft {
-  chance: Chance
-  builtins: Builtins
-  rows: Rows
-  question: Question
-  tier: Tier
-  actor: string
-  tenant: string
-  project: string
-  elsewhere: { tenant: string; project: string }
-  id(): string
-}
-
 const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0')
 
 const day = 86_400_000
-/** Shifted in seconds from the question's instant. */
-export const shifted = (now: string, seconds: number): string => new Date(Date.parse(now) + seconds * 1000).toISOString()
-
 const resourceTypes: Record<Tier, readonly string[]> = {
   platform: ['node', 'user', 'audit_log', 'organization'],
   tenant: ['organization', 'user', 'role', 'project'],
@@ -81,52 +65,6 @@ const askAbout = (draft: Omit<Draft, 'question'>, action: string): Question => {
   }
 }
 
-/** A custom role with one to three versions; the one that is returned holds these keys. */
-export const customRole = (draft: Draft, tier: 'tenant' | 'project', scope: string, keys: readonly string[]) => {
-  const { chance, rows, id } = draft
-  const versions = Array.from({ length: chance.one([1, 1, 2, 3]) }, () => id())
-  const version = chance.one(versions)
-  const usual = `custom_${rows.role_definitions.length}`
-  const borrowed = chance.one(builtinsOf[tier])
-  const isTaken = rows.role_definitions.some((one) => one.name === borrowed)
-  const definition: Rows['role_definitions'][number] = {
-    id: id(),
-    scope_type: tier,
-    tenant_id: tier === 'tenant' ? scope : null,
-    project_id: tier === 'project' ? scope : null,
-    // A custom role may be called like a built-in one and is none.
-    name: chance.is(0.1) && !isTaken ? borrowed : usual,
-    state: 'active',
-    current_version_id: chance.is(0.7) ? versions.at(-1)! : chance.one(versions),
-    deleted_at: null,
-  }
-  rows.role_definitions.push(definition)
-  versions.forEach((each, at) => {
-    rows.role_definition_versions.push({ id: each, role_definition_id: definition.id, version: at + 1 })
-    const held = new Set([...chance.some(keysOf[tier], 0.06), ...(each === version ? keys : [])])
-    for (const permission_key of held) rows.role_permissions.push({ role_version_id: each, permission_key })
-  })
-  return { definition, version }
-}
-
-export const bind = (draft: Draft, tier: 'tenant' | 'project', scope: string, role_version_id: string): void => {
-  const { rows, actor, id } = draft
-  const row = { id: id(), principal_id: actor, role_version_id, expires_at: null, deleted_at: null }
-  if (tier === 'tenant') {
-    if (rows.tenant_role_bindings.some((one) => one.tenant_id === scope && one.role_version_id === role_version_id)) return
-    rows.tenant_role_bindings.push({ ...row, tenant_id: scope })
-  } else {
-    if (rows.project_role_bindings.some((one) => one.project_id === scope && one.role_version_id === role_version_id)) return
-    rows.project_role_bindings.push({ ...row, project_id: scope, principal_type: 'user' })
-  }
-}
-
-export const bindPlatform = ({ rows, actor, id, builtins }: Draft, name: string): void => {
-  const role_definition_id = builtins.get(name)!.definition
-  if (rows.platform_role_bindings.some((one) => one.role_definition_id === role_definition_id && one.deleted_at === null)) return
-  rows.platform_role_bindings.push({ id: id(), principal_id: actor, role_definition_id, deleted_at: null })
-}
-
 /** Gives the actor what the question needs, in one of the ways there are. */
 const grant = (draft: Draft): void => {
   const { chance, tier, question, tenant, project, builtins } = draft
@@ -157,15 +95,6 @@ const furnish = (draft: Draft): void => {
   if (chance.is(0.1)) rows.tenant_memberships.push({ id: id(), tenant_id: elsewhere.tenant, user_id: actor, deleted_at: null })
   if (chance.is(0.1)) bind(draft, 'tenant', elsewhere.tenant, builtins.get('tenant_owner')!.version)
   if (chance.is(0.05)) rows.tenant_memberships.push({ id: id(), tenant_id: tenant, user_id: actor, deleted_at: draft.question.now })
-}
-
-export const addRule = (draft: Draft, changed: Partial<Rule> = {}, keys: readonly string[] = ruleKeys): void => {
-  const { chance, rows, tenant, project, id, question } = draft
-  const isTenants = chance.is(0.5)
-  const at = { key: chance.one(keys), scope_type: isTenants ? ('tenant' as const) : ('project' as const) }
-  const scope = { tenant_id: isTenants ? tenant : null, project_id: isTenants ? null : project }
-  if (rows.policy_constraints.some((one) => one.key === at.key && one.scope_type === at.scope_type && one.replaced_at === null)) return
-  rows.policy_constraints.push({ ...rule(chance, { constraint_id: id(), ...at, ...scope }, question.action), ...changed })
 }
 
 /** What changed may have come to lie on another row, and the tables take each only once. */
