@@ -1,5 +1,5 @@
 import type { Constraint } from '../policies/constraint.ts'
-import { type ChainEnd, readChains } from '../policies/constraint-chain.ts'
+import { readChains } from '../policies/constraint-chain.ts'
 import type { Actor, Work } from '../work/work.ts'
 import { attributesIn, type RequestAttributes } from './attributes.ts'
 import { defaultPlatformRole } from './catalogue.ts'
@@ -89,7 +89,6 @@ const attributesOf = ({ source_ip }: Work): RequestAttributes => (source_ip === 
 /** The facts of each place for the actor of a work, read in its own transaction, after whatever it has locked. */
 export const readFactsIn = async (work: Work, resource_type: string, places: readonly Place[]): Promise<Facts[]> => {
   const { actor, tx, now } = work
-  const ends: readonly ChainEnd[] = places
   const known =
     actor.type === 'user'
       ? await readStandings(
@@ -97,7 +96,7 @@ export const readFactsIn = async (work: Work, resource_type: string, places: rea
           places.map(({ tenant_id, project_id }) => ({ user_id: actor.id, tenant_id, project_id })),
         )
       : []
-  const chains = await readChains(tx, ends)
+  const chains = await readChains(tx, places)
   return places.map((place, index) =>
     factsOf(known[index] ?? nobody(actor), chains[index]!, { actor, place, resource_type, attributes: attributesOf(work), now }),
   )

@@ -15,16 +15,11 @@ const role = sqlPart(`
     from role_definitions d join role_definition_versions v on v.id = d.current_version_id`)
 
 /** What can be bound in a scope: the built-in roles of its tier, and its own. */
-const within = ({ tier, id }: RoleScope) => ({ tier, id })
-
-export const rolesIn = (scope: RoleScope, after: string | null, limit: number) => {
-  const { tier, id } = within(scope)
-  return sql(Role)`
+export const rolesIn = ({ tier, id }: RoleScope, after: string | null, limit: number) => sql(Role)`
   ${role}
    where d.scope_type = ${tier} and (d.is_builtin or d.scope_id = ${id}) and d.deleted_at is null
      and (${after}::uuid is null or d.id > ${after}::uuid)
    order by d.id limit ${limit}`
-}
 
 export const findRole = ({ tier, id }: RoleScope, role_id: string) => sql(Role)`
   ${role}
