@@ -98,12 +98,15 @@ const killOnce = async (world: FaultWorld, { calm, next, victim }: Servers, case
   }
 }
 
-/** Puts cases together that do not wait for each other's locks, so that one process can be killed in all of them. */
+/**
+ * Puts cases together that do not wait for each other's locks, so that one process can be killed in all of them. One lock a batch at
+ * most, whichever it is: with two, the batches of two lanes could wait for each other for ever.
+ */
 const batched = (cases: readonly Case[], most: number): Case[][] => {
   const batches: Case[][] = []
   for (const one of cases) {
-    const lock = recipes[one.operation]!.lock
-    const fits = (batch: Case[]) => batch.length < most && !batch.some(({ operation }) => lock && recipes[operation]!.lock === lock)
+    const { lock } = recipes[one.operation]!
+    const fits = (batch: Case[]) => batch.length < most && !(lock && batch.some(({ operation }) => recipes[operation]!.lock))
     const batch = batches.find(fits)
     if (batch) batch.push(one)
     else batches.push([one])
