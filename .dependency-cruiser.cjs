@@ -19,10 +19,11 @@ const rooms = {
   elevations: ['principals', 'tenancy', ...rails],
   'audit-trail': ['tenancy', ...rails],
   'policy-admin': ['tenancy', ...rails],
-  keys: [...rails],
+  'service-accounts': ['roles', 'tenancy', ...rails],
   custody: ['kernel'],
+  keys: ['custody', ...rails],
   installation: ['custody', 'audit', 'work', 'db', 'kernel'],
-  tokens: ['keys', 'principals', 'tenancy', ...rails],
+  tokens: ['keys', 'service-accounts', 'principals', 'tenancy', ...rails],
 }
 
 // Processes meet in the contract and nowhere else; what drives them from outside may import them.

@@ -6,7 +6,8 @@ grant select, insert, update on
   users, organizations, projects, tenant_memberships, project_memberships,
   role_definitions, role_definition_versions, role_permissions,
   platform_role_bindings, tenant_role_bindings, project_role_bindings,
-  policy_values, policy_constraints, epochs, invitations
+  policy_values, policy_constraints, epochs, invitations,
+  service_accounts, service_account_keys, signing_keys, issued_tokens, token_cutoffs
   to :app;
 grant select on policy_definitions, schema_migrations to :app;
 grant select, insert on audit_logs to :app;

@@ -85,6 +85,7 @@ create table installation (
   constraint installation_epoch_check CHECK ((epoch > 0)),
   constraint installation_is_one_check CHECK (is_one)
 );
+CREATE CONSTRAINT TRIGGER installation_move_epoch AFTER UPDATE ON public.installation DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.epoch IS DISTINCT FROM new.epoch)) EXECUTE FUNCTION move_epoch_of_row('platform');
 grant select, update on installation to gatehouse_app;
 
 create table installation_secrets (
@@ -125,6 +126,49 @@ create table invitations (
 CREATE UNIQUE INDEX invitation_already_exists ON public.invitations USING btree (tenant_id, project_id, email) NULLS NOT DISTINCT WHERE ((accepted_at IS NULL) AND (ended_at IS NULL));
 CREATE INDEX invitations_of_email ON public.invitations USING btree (email) WHERE ((accepted_at IS NULL) AND (ended_at IS NULL));
 grant insert, select, update on invitations to gatehouse_app;
+
+create table issued_tokens (
+  id uuid not null,
+  actor_type text not null,
+  actor_id uuid not null,
+  credential_id uuid,
+  parent_id uuid,
+  org_id uuid,
+  project_id uuid,
+  binding jsonb default '{}'::jsonb not null,
+  typ text not null,
+  kid text not null,
+  audience text not null,
+  scope text[] not null,
+  epoch integer not null,
+  issued_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  source_workflow_id text,
+  reason text,
+  revoked_at timestamp with time zone,
+  revoked_by uuid,
+  revoke_reason text,
+  constraint issued_tokens_pkey PRIMARY KEY (id),
+  constraint issued_tokens_kid_fkey FOREIGN KEY (kid) REFERENCES signing_keys(kid),
+  constraint issued_tokens_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+  constraint issued_tokens_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES issued_tokens(id),
+  constraint issued_tokens_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint issued_tokens_actor_type_check CHECK ((actor_type = ANY (ARRAY['service_account'::text, 'shared_runtime_operator'::text, 'workload'::text, 'node_agent'::text, 'platform_operator'::text]))),
+  constraint issued_tokens_bound CHECK (
+CASE actor_type
+    WHEN 'service_account'::text THEN (num_nonnulls(org_id, project_id, credential_id) = 3)
+    WHEN 'shared_runtime_operator'::text THEN ((org_id IS NOT NULL) AND (project_id IS NULL))
+    WHEN 'workload'::text THEN (num_nonnulls(org_id, project_id) = 2)
+    ELSE true
+END),
+  constraint issued_tokens_check CHECK ((expires_at > issued_at)),
+  constraint issued_tokens_epoch_check CHECK ((epoch > 0)),
+  constraint issued_tokens_revoked_whole CHECK ((num_nulls(revoked_at, revoked_by, revoke_reason) = ANY (ARRAY[0, 3])))
+);
+CREATE INDEX issued_tokens_of_key ON public.issued_tokens USING btree (kid, expires_at);
+CREATE INDEX issued_tokens_of_project ON public.issued_tokens USING btree (project_id, id);
+CREATE CONSTRAINT TRIGGER issued_tokens_move_epoch AFTER DELETE OR UPDATE ON public.issued_tokens DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
+grant insert, select, update on issued_tokens to gatehouse_app;
 
 create table organizations (
   id uuid not null,
@@ -308,11 +352,23 @@ create table project_role_bindings (
   deleted_by uuid,
   delete_reason text,
   role_definition_id uuid not null,
+  service_account_id uuid generated always as (
+CASE
+    WHEN (principal_type = 'service_account'::text) THEN principal_id
+    ELSE NULL::uuid
+END) stored,
+  user_id uuid generated always as (
+CASE
+    WHEN (principal_type = 'user'::text) THEN principal_id
+    ELSE NULL::uuid
+END) stored,
   constraint project_role_bindings_pkey PRIMARY KEY (id),
   constraint project_role_bindings_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint project_role_bindings_deleted_by_fkey FOREIGN KEY (deleted_by) REFERENCES users(id),
   constraint project_role_bindings_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint project_role_bindings_role_version_id_fkey FOREIGN KEY (role_version_id) REFERENCES role_definition_versions(id),
+  constraint project_role_bindings_service_account FOREIGN KEY (service_account_id, project_id) REFERENCES service_accounts(id, project_id),
+  constraint project_role_bindings_user FOREIGN KEY (user_id) REFERENCES users(id),
   constraint project_role_bindings_version FOREIGN KEY (role_version_id, role_definition_id) REFERENCES role_definition_versions(id, role_definition_id),
   constraint project_role_bindings_end_whole CHECK (((deleted_at IS NULL) = (delete_reason IS NULL))),
   constraint project_role_bindings_principal_type_check CHECK ((principal_type = ANY (ARRAY['user'::text, 'service_account'::text])))
@@ -434,6 +490,104 @@ create table schema_migrations (
 );
 grant select on schema_migrations to gatehouse_app;
 
+create table service_account_keys (
+  id uuid not null,
+  service_account_id uuid not null,
+  salt bytea not null,
+  secret_hash bytea not null,
+  created_at timestamp with time zone not null,
+  created_by uuid not null,
+  expires_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  revoked_by uuid,
+  revoke_reason text,
+  constraint service_account_keys_pkey PRIMARY KEY (id),
+  constraint service_account_keys_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint service_account_keys_revoked_by_fkey FOREIGN KEY (revoked_by) REFERENCES users(id),
+  constraint service_account_keys_service_account_id_fkey FOREIGN KEY (service_account_id) REFERENCES service_accounts(id),
+  constraint service_account_keys_revoked_whole CHECK ((num_nulls(revoked_at, revoked_by, revoke_reason) = ANY (ARRAY[0, 3]))),
+  constraint service_account_keys_salt_check CHECK ((length(salt) = 16)),
+  constraint service_account_keys_secret_hash_check CHECK ((length(secret_hash) = 32))
+);
+CREATE INDEX service_account_keys_of_account ON public.service_account_keys USING btree (service_account_id);
+CREATE CONSTRAINT TRIGGER service_account_keys_gone_move_epoch AFTER DELETE ON public.service_account_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('service_account_key');
+CREATE CONSTRAINT TRIGGER service_account_keys_move_epoch AFTER UPDATE ON public.service_account_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((((((old.service_account_id IS DISTINCT FROM new.service_account_id) OR (old.salt IS DISTINCT FROM new.salt)) OR (old.secret_hash IS DISTINCT FROM new.secret_hash)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.revoked_at IS DISTINCT FROM new.revoked_at))) EXECUTE FUNCTION move_epoch_of_row('service_account_key');
+grant insert, select, update on service_account_keys to gatehouse_app;
+
+create table service_accounts (
+  id uuid not null,
+  org_id uuid not null,
+  project_id uuid not null,
+  name text not null,
+  slug text not null,
+  state text default 'active'::text not null,
+  created_at timestamp with time zone not null,
+  created_by uuid,
+  disabled_at timestamp with time zone,
+  disabled_by uuid,
+  disable_reason text,
+  deleted_at timestamp with time zone,
+  deleted_by uuid,
+  delete_reason text,
+  constraint service_accounts_pkey PRIMARY KEY (id),
+  constraint service_accounts_in_project UNIQUE (id, project_id),
+  constraint service_accounts_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint service_accounts_deleted_by_fkey FOREIGN KEY (deleted_by) REFERENCES users(id),
+  constraint service_accounts_disabled_by_fkey FOREIGN KEY (disabled_by) REFERENCES users(id),
+  constraint service_accounts_of_project FOREIGN KEY (project_id, org_id) REFERENCES projects(id, org_id),
+  constraint service_accounts_disabled_whole CHECK (((num_nulls(disabled_at, disabled_by, disable_reason) = ANY (ARRAY[0, 3])) AND ((state <> 'disabled'::text) OR (disabled_at IS NOT NULL)) AND ((state <> 'active'::text) OR (disabled_at IS NULL)))),
+  constraint service_accounts_end_whole CHECK (((num_nulls(deleted_at, deleted_by, delete_reason) = ANY (ARRAY[0, 3])) AND ((state = 'deleted'::text) = (deleted_at IS NOT NULL)))),
+  constraint service_accounts_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+  constraint service_accounts_slug_check CHECK (((slug ~ '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$'::text) AND (length(slug) <= 63))),
+  constraint service_accounts_state_check CHECK ((state = ANY (ARRAY['active'::text, 'disabled'::text, 'deleted'::text])))
+);
+CREATE UNIQUE INDEX service_account_already_exists ON public.service_accounts USING btree (project_id, slug) WHERE (deleted_at IS NULL);
+CREATE CONSTRAINT TRIGGER service_accounts_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.service_accounts DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
+grant insert, select, update on service_accounts to gatehouse_app;
+
+create table signing_keys (
+  kid text not null,
+  alg text not null,
+  public_jwk jsonb,
+  custody text not null,
+  envelope jsonb,
+  transit_name text,
+  transit_version integer,
+  envelope_key_id text,
+  state text not null,
+  created_at timestamp with time zone not null,
+  activated_at timestamp with time zone,
+  grace_until timestamp with time zone,
+  ended_at timestamp with time zone,
+  ended_by uuid,
+  end_reason text,
+  constraint signing_keys_pkey PRIMARY KEY (kid),
+  constraint signing_keys_ended_by_fkey FOREIGN KEY (ended_by) REFERENCES users(id),
+  constraint signing_keys_alg_check CHECK ((alg = ANY (ARRAY['ES256'::text, 'EdDSA'::text, 'HS256'::text]))),
+  constraint signing_keys_custody CHECK (
+CASE custody
+    WHEN 'envelope'::text THEN ((alg <> 'HS256'::text) AND (envelope IS NOT NULL) AND (num_nonnulls(transit_name, transit_version, envelope_key_id) = 0))
+    WHEN 'transit'::text THEN ((alg <> 'HS256'::text) AND (num_nonnulls(transit_name, transit_version) = 2) AND (num_nonnulls(envelope, envelope_key_id) = 0))
+    ELSE ((alg = 'HS256'::text) AND (envelope_key_id IS NOT NULL) AND (num_nonnulls(envelope, transit_name, transit_version) = 0))
+END),
+  constraint signing_keys_custody_check CHECK ((custody = ANY (ARRAY['envelope'::text, 'transit'::text, 'envelope_key'::text]))),
+  constraint signing_keys_kid_check CHECK ((kid ~ '^[A-Za-z0-9_-]{8,128}$'::text)),
+  constraint signing_keys_public CHECK (((alg = 'HS256'::text) = (public_jwk IS NULL))),
+  constraint signing_keys_state_check CHECK ((state = ANY (ARRAY['staged'::text, 'active'::text, 'grace'::text, 'retired'::text, 'revoked'::text]))),
+  constraint signing_keys_states CHECK (
+CASE state
+    WHEN 'staged'::text THEN (num_nonnulls(activated_at, grace_until, ended_at) = 0)
+    WHEN 'active'::text THEN ((activated_at IS NOT NULL) AND (num_nonnulls(grace_until, ended_at) = 0))
+    WHEN 'grace'::text THEN ((activated_at IS NOT NULL) AND (grace_until IS NOT NULL) AND (ended_at IS NULL))
+    ELSE (ended_at IS NOT NULL)
+END)
+);
+CREATE UNIQUE INDEX signing_keys_one_active ON public.signing_keys USING btree ((true)) WHERE (state = 'active'::text);
+CREATE UNIQUE INDEX signing_keys_one_staged ON public.signing_keys USING btree ((true)) WHERE (state = 'staged'::text);
+CREATE CONSTRAINT TRIGGER signing_keys_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.signing_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('platform');
+grant insert, select, update on signing_keys to gatehouse_app;
+
 create table tenant_memberships (
   id uuid not null,
   tenant_id uuid not null,
@@ -483,6 +637,24 @@ CREATE CONSTRAINT TRIGGER tenant_role_bindings_move_epoch AFTER INSERT OR DELETE
 CREATE TRIGGER tenant_role_fits BEFORE INSERT OR UPDATE ON public.tenant_role_bindings FOR EACH ROW EXECUTE FUNCTION require_role_fits('tenant');
 grant insert, select, update on tenant_role_bindings to gatehouse_app;
 
+create table token_cutoffs (
+  id uuid not null,
+  subject_type text not null,
+  subject_id uuid,
+  org_id uuid,
+  issued_before timestamp with time zone not null,
+  created_at timestamp with time zone not null,
+  created_by text not null,
+  reason text not null,
+  constraint token_cutoffs_pkey PRIMARY KEY (id),
+  constraint token_cutoffs_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+  constraint token_cutoffs_subject CHECK ((((subject_type = 'platform'::text) = (subject_id IS NULL)) AND ((subject_type = 'platform'::text) = (org_id IS NULL)))),
+  constraint token_cutoffs_subject_type_check CHECK ((subject_type = ANY (ARRAY['platform'::text, 'organization'::text, 'project'::text, 'actor'::text, 'credential'::text])))
+);
+CREATE INDEX token_cutoffs_of_subject ON public.token_cutoffs USING btree (subject_id, subject_type, issued_before);
+CREATE CONSTRAINT TRIGGER token_cutoffs_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.token_cutoffs DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
+grant insert, select, update on token_cutoffs to gatehouse_app;
+
 create table users (
   id uuid not null,
   username text not null,
@@ -528,6 +700,8 @@ AS $function$
         select coalesce(d.tenant_id, (select p.org_id from projects p where p.id = d.project_id))
           from role_definition_versions v join role_definitions d on d.id = v.role_definition_id
          where v.id = (changed ->> 'role_version_id')::uuid)
+      when 'service_account_key' then (
+        select s.org_id from service_accounts s where s.id = (changed ->> 'service_account_id')::uuid)
     end,
     -- What lies in no tenant concerns the platform.
     '00000000-0000-0000-0000-000000000000')

@@ -33,6 +33,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown, A
   readonly is_exportable: boolean
   /** The answer holds secret material: it is never stored, replayed or cached. */
   readonly is_secret_reply: boolean
+  /** How the caller says who he is: by a bearer token, or by a credential in the request itself, which whoever answers verifies. */
+  readonly identified_by: 'bearer' | 'credential'
   /** Asks the engine and nothing else: answered without a transaction of its own, and counted against the limit for decisions. */
   readonly is_decision: boolean
   readonly problems: readonly ProblemCode[]
@@ -55,6 +57,7 @@ interface Declared<P extends TProperties, Q extends TProperties, B extends TSche
   reply?: R
   success?: 200 | 201 | 202 | 204
   is_secret_reply?: boolean
+  identified_by?: 'bearer' | 'credential'
   is_decision?: boolean
   problems: readonly ProblemCode[]
 }
@@ -88,6 +91,7 @@ export const operation = <
   is_paged: false,
   is_exportable: false,
   is_secret_reply: declared.is_secret_reply ?? false,
+  identified_by: declared.identified_by ?? 'bearer',
   is_decision: declared.is_decision ?? false,
   problems: declared.problems,
 })

@@ -1,4 +1,5 @@
 import type { AttributeName } from '@gatehouse/contract/conditions'
+import type { ActorType } from '@gatehouse/contract/operation'
 
 /**
  * The action registry: every key that can be asked about, in code, reviewed as code. What is not said here is not so: an action
@@ -72,6 +73,9 @@ export const actions = {
   'tenant.user.read': at('tenant', 'override', 'read'),
   'tenant.user.remove': at('tenant', 'override'),
 
+  // Given to a class of machines, never by a role.
+  'auth.token.issue': at('project'),
+
   // Project. What touches a customer's data or shell is never open to override.
   'allocation.create': onMachines('service_account'),
   'allocation.read': onMachines('service_account', 'read'),
@@ -122,6 +126,11 @@ export const relationKeys: Readonly<Record<Relation, ReadonlySet<Action>>> = {
 }
 export type Relation = 'self' | 'invitee'
 
+/** What a machine may do by being what it is, whatever roles say: ask about itself, and turn its credential into a token. */
+export const classKeys: Readonly<Partial<Record<ActorType | 'system', ReadonlySet<Action>>>> = {
+  service_account: new Set<Action>(['me.read', 'auth.token.issue']),
+}
+
 /** Belonging somewhere gives these keys there, whatever roles say. */
 export const membershipKeys: Readonly<Partial<Record<Action, 'tenant' | 'project'>>> = {
   'tenant.project.read_own': 'tenant',
@@ -149,6 +158,7 @@ const reserved = new Set<Action>([
   'tenant.project.appoint_owner',
   'project.role.assign_any',
   'project.role.define',
+  'auth.token.issue',
   ...personal,
 ])
 export const isGrantable = (key: string, tier: Tier): key is Action =>

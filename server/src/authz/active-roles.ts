@@ -4,12 +4,14 @@ import { sqlPart } from '../db/statement.ts'
  * Which bindings count, said once: not ended, and of a role that was not deleted and is built in or the scope's own. A part of a statement, with the binding as `b`, its
  * version as `v` and its role as `d`; the arguments are columns of the statement around it.
  */
-const boundRoles = (tier: 'tenant' | 'project') => (scope: string, user: string) =>
-  sqlPart(`
+const boundRoles =
+  (tier: 'tenant' | 'project') =>
+  (scope: string, principal: string, principal_type: 'user' | 'service_account' = 'user') =>
+    sqlPart(`
         from ${tier}_role_bindings b
         join role_definition_versions v on v.id = b.role_version_id
         join role_definitions d on d.id = v.role_definition_id
-       where b.${tier}_id = ${scope} and b.principal_type = 'user' and b.principal_id = ${user} and b.deleted_at is null
+       where b.${tier}_id = ${scope} and b.principal_type = '${principal_type}' and b.principal_id = ${principal} and b.deleted_at is null
          and d.deleted_at is null and (d.is_builtin or d.scope_id = b.${tier}_id)`)
 
 /** They may still come to their end, which whoever reads them looks at. */

@@ -3,6 +3,7 @@ import { type AttributesIn, type Constraint, covers, denies, effectiveRules, glo
 import {
   type Action,
   actions,
+  classKeys,
   isConstrainable,
   isForGlobalRules,
   membershipKeys,
@@ -94,9 +95,13 @@ const mayOverride = (action: Action, { actor }: Pick<DecisionInput, 'actor'>): b
 export const isOverridden = (action: Action, input: Pick<DecisionInput, 'platform' | 'actor'>): boolean =>
   actions[action].override_eligible && hasOverride(input) && mayOverride(action, input)
 
-/** A token that is bound to a project reaches what is judged there, and that project's own record. */
-export const isWithinToken = (action: Action, { token, resource }: Pick<DecisionInput, 'token' | 'resource'>): boolean => {
-  if (!token) return true
+export const isGivenByClass = (action: Action, { actor }: Pick<DecisionInput, 'actor'>): boolean =>
+  classKeys[actor.type]?.has(action) ?? false
+
+/** A token that is bound to a project reaches what is judged there, and that project's own record. What its bearer is, it need not say. */
+export const isWithinToken = (action: Action, input: Pick<DecisionInput, 'actor' | 'token' | 'resource'>): boolean => {
+  const { token, resource } = input
+  if (!token || isGivenByClass(action, input)) return true
   if (token.actions && !token.actions.has(action)) return false
   if (token.tenant_id !== null && token.tenant_id !== resource.tenant_id) return false
   if (token.project_id === null) return true
@@ -169,8 +174,8 @@ export const decide = (action: Action, input: DecisionInput): Decision => {
 
   if (!isMember(action, input)) return deny('membership_missing', scope)
   const { allowed, by_disabled } = input[tier]
-  if (!allowed.has(action) && !isGivenByMembership(action, input) && !isGivenByRelation(action, input))
-    return deny(by_disabled.has(action) ? 'role_disabled' : 'permission_denied', scope)
+  const isGiven = isGivenByMembership(action, input) || isGivenByRelation(action, input) || isGivenByClass(action, input)
+  if (!allowed.has(action) && !isGiven) return deny(by_disabled.has(action) ? 'role_disabled' : 'permission_denied', scope)
 
   const frozen = frozenScope(action, input)
   if (frozen) return deny('policy_constraint_denied', frozen)

@@ -5,7 +5,7 @@ import { attributesIn, type RequestAttributes } from './attributes.ts'
 import { defaultPlatformRole } from './catalogue.ts'
 import type { DecisionInput } from './decide.ts'
 import type { Place } from './kind.ts'
-import { readStandings, type Standing, standingOf } from './standing.ts'
+import { readStandingsOf, type Standing, standingOf } from './standing.ts'
 
 export interface Facts extends DecisionInput {
   readonly standing: Standing
@@ -38,16 +38,18 @@ const noRelations: DecisionInput['resource']['relations'] = new Set()
 
 /** What is asked about, apart from who asks. */
 export interface Circumstances {
-  readonly actor: Pick<Actor, 'type' | 'id'>
+  readonly actor: Pick<Actor, 'type' | 'id' | 'token'>
   readonly place: Place
   readonly resource_type: string
   readonly attributes: RequestAttributes
   readonly now: string
 }
 
-/** A stranger to the tenant may not learn what exists in it; somebody of the platform may. */
+/** A stranger to the tenant may not learn what exists in it; somebody of the platform may, and a machine in its own project. */
 export const mayKnow = (standing: Standing, now: string): boolean =>
-  standing.is_tenant_member || standing.platformRoleAt(now) !== defaultPlatformRole
+  standing.is_tenant_member ||
+  (standing.home !== undefined && standing.is_project_member) ||
+  standing.platformRoleAt(now) !== defaultPlatformRole
 
 /** The input of a decision, put together from what was read. */
 export const factsOf = (
@@ -61,7 +63,8 @@ export const factsOf = (
   let described: DecisionInput['attributesIn'] | undefined
   return {
     actor: { id: actor.id, type: actor.type, is_disabled: standing.is_disabled },
-    token: null,
+    // A machine is bound to its project also where no token is shown, as when somebody asks about it.
+    token: actor.token ?? standing.home ?? null,
     platform,
     tenant,
     project,
@@ -89,13 +92,11 @@ const attributesOf = ({ source_ip }: Work): RequestAttributes => (source_ip === 
 /** The facts of each place for the actor of a work, read in its own transaction, after whatever it has locked. */
 export const readFactsIn = async (work: Work, resource_type: string, places: readonly Place[]): Promise<Facts[]> => {
   const { actor, tx, now } = work
-  const known =
-    actor.type === 'user'
-      ? await readStandings(
-          tx,
-          places.map(({ tenant_id, project_id }) => ({ user_id: actor.id, tenant_id, project_id })),
-        )
-      : []
+  const known = await readStandingsOf(
+    tx,
+    actor.type,
+    places.map(({ tenant_id, project_id }) => ({ user_id: actor.id, tenant_id, project_id })),
+  )
   const chains = await readChains(tx, places)
   return places.map((place, index) =>
     factsOf(known[index] ?? nobody(actor), chains[index]!, { actor, place, resource_type, attributes: attributesOf(work), now }),

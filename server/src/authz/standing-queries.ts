@@ -25,7 +25,7 @@ const BoundRole = Exactly({
 })
 export type BoundRole = Static<typeof BoundRole>
 
-const StandingRow = Exactly({
+export const StandingRow = Exactly({
   user_id: Type.String(),
   is_disabled: Type.Boolean(),
   platform_bindings: Type.Array(BoundRole),
@@ -51,7 +51,7 @@ const role = (binding: string, version: string, number: string, expires_at: stri
         'is_builtin', d.is_builtin, 'state', d.state, 'grace_until', ${instant('d.grace_until')}, 'expires_at', ${expires_at}, 'permissions', ${permissions})`
 const currentNumber = '(select rv.version from role_definition_versions rv where rv.id = d.current_version_id)'
 const ownKeys = `array(select p.permission_key from role_permissions p where p.role_version_id = v.id and not d.is_builtin)`
-const versioned = sqlPart(`select jsonb_agg(${role('b.id', 'v.id', 'v.version', instant('b.expires_at'), ownKeys)} order by b.id)`)
+export const versioned = sqlPart(`select jsonb_agg(${role('b.id', 'v.id', 'v.version', instant('b.expires_at'), ownKeys)} order by b.id)`)
 const platformRole = (binding: string) => role(binding, 'd.current_version_id', currentNumber, 'null', "'[]'::jsonb")
 const unversioned = sqlPart(`select jsonb_agg(${platformRole('b.id')} order by b.id)`)
 const unbound = sqlPart(`select ${platformRole('null')}`)

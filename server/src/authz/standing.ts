@@ -1,15 +1,19 @@
+import type { ActorType } from '@gatehouse/contract/operation'
 import { LRUCache } from 'lru-cache'
 import type { Reader } from '../db/database.ts'
-import type { Source } from '../epochs/fresh.ts'
+import { type Source, want } from '../epochs/fresh.ts'
 import type { PlatformMismatch } from '../work/work.ts'
-import { isGrantable, type Tier } from './actions.ts'
-import { type BuiltinRoleName, highestPlatformRole, isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
-import type { DecisionInput, Grants } from './decide.ts'
+import { actions, isAction, isGrantable, type Tier } from './actions.ts'
+import { type BuiltinRoleName, defaultPlatformRole, highestPlatformRole, isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
+import type { DecisionInput, Grants, TokenBounds } from './decide.ts'
 import { mismatchOf, platformRolesOf } from './platform-source.ts'
+import { serviceAccountStandingsOf } from './service-account-standing-queries.ts'
 import { type BoundRole, type StandingRow, standingsOf } from './standing-queries.ts'
 
 /** How one person stands in one place: what was read, and what it comes to. */
 export interface Standing extends StandingRow {
+  /** Of a machine: the project that it never leaves. */
+  readonly home?: TokenBounds
   /** The platform roles that count, by the source that is in force. */
   readonly platform_roles: readonly BoundRole[]
   readonly platform_mismatch: PlatformMismatch | null
@@ -43,6 +47,11 @@ export const isLive = ({ expires_at }: BoundRole, now: string): boolean => expir
 const union = (sets: readonly ReadonlySet<string>[]): ReadonlySet<string> =>
   sets.length < 2 ? (sets[0] ?? nothing) : new Set(sets.flatMap((set) => [...set]))
 
+/** What may be a machine's, whichever role has it. */
+const fit = (keys: ReadonlySet<string>): ReadonlySet<string> =>
+  new Set([...keys].filter((key) => isAction(key) && actions[key].fit_for_service_accounts))
+const fitting = ({ allowed, by_disabled }: Grants): Grants => ({ allowed: fit(allowed), by_disabled: fit(by_disabled) })
+
 const grantsIn = (tier: Tier, bound: readonly BoundRole[], now: string): Grants => {
   const roles = bound.filter((role) => isLive(role, now))
   const [active, disabled] = [true, false].map((wanted) => roles.filter((role) => isActive(role, now) === wanted))
@@ -69,6 +78,27 @@ const worked = (row: StandingRow, platform_roles: readonly BoundRole[], now: str
   },
 })
 
+/** A service account belongs to its project and to no tenant, and has of its roles what is fit for it. */
+const workedOfMachine = (row: StandingRow, now: string): TierGrants => {
+  const { platform, tenant, project } = worked(row, [], now)
+  return { platform, tenant, project: { ...project, ...fitting(project), is_member: row.is_project_member } }
+}
+
+export const standingOfMachine = (row: StandingRow, home: TokenBounds): Standing => {
+  // Where nothing of it ends, it can be said once for all time.
+  const always = row.project_roles.some(ends) ? undefined : workedOfMachine(row, '')
+  return {
+    ...row,
+    home,
+    platform_roles: [],
+    platform_mismatch: null,
+    platformRoleAt: () => defaultPlatformRole,
+    grantsAt: (now) => always ?? workedOfMachine(row, now),
+  }
+}
+
+const ends = ({ expires_at, grace_until }: BoundRole): boolean => expires_at !== null || grace_until !== null
+
 /** Most people have one of a few combinations of roles: what these come to is worked out once and held once. */
 const shared = new LRUCache<string, TierGrants>({ max: 10_000 })
 /** All of a role that has a say in what it gives. */
@@ -80,8 +110,6 @@ const combinationOf = (row: StandingRow, platform_roles: readonly BoundRole[]): 
     [row.tenant_state, row.is_tenant_member, named(row.tenant_roles)],
     [row.project_state, row.is_project_member, named(row.project_roles)],
   ])
-
-const ends = ({ expires_at, grace_until }: BoundRole): boolean => expires_at !== null || grace_until !== null
 
 export const standingOf = (row: StandingRow): Standing => {
   const platform_roles = platformRolesOf(row)
@@ -119,4 +147,41 @@ export const standings: Source<StandingKey, Standing> = {
   textOf: ({ user_id, tenant_id, project_id }) => `${user_id} ${tenant_id} ${project_id}`,
   tenantOf: ({ tenant_id }) => tenant_id,
   load: readStandings,
+}
+
+/** The same of service accounts; undefined for one that is unknown or deleted. */
+const readServiceAccountStandings = async (
+  reader: Pick<Reader, 'many'>,
+  keys: readonly StandingKey[],
+): Promise<readonly (Standing | undefined)[]> => {
+  const rows = await reader.many(
+    serviceAccountStandingsOf(
+      keys.map(({ user_id }) => user_id),
+      keys.map(({ tenant_id }) => tenant_id),
+      keys.map(({ project_id }) => project_id),
+    ),
+  )
+  const found: (Standing | undefined)[] = keys.map(() => undefined)
+  for (const { n, home_tenant_id, home_project_id, ...row } of rows)
+    found[n - 1] = standingOfMachine(row, { tenant_id: home_tenant_id, project_id: home_project_id, actions: null })
+  return found
+}
+
+const serviceAccountStandings: Source<StandingKey, Standing> = {
+  ...standings,
+  name: 'service account standing',
+  load: readServiceAccountStandings,
+}
+
+/** How somebody of this type stands there, to be read fresh; other machines have no standing of their own yet. */
+export const wantStanding = (type: ActorType | 'system', key: StandingKey) =>
+  want(type === 'service_account' ? serviceAccountStandings : standings, key)
+
+export const readStandingsOf = async (
+  reader: Pick<Reader, 'many'>,
+  type: ActorType | 'system',
+  keys: readonly StandingKey[],
+): Promise<readonly (Standing | undefined)[]> => {
+  if (type === 'user') return readStandings(reader, keys)
+  return type === 'service_account' ? readServiceAccountStandings(reader, keys) : keys.map(() => undefined)
 }

@@ -23,6 +23,7 @@ const expected: Record<string, string> = {
   installation: 'rw',
   installation_secrets: 'raw',
   invitations: 'raw',
+  issued_tokens: 'raw',
   organizations: 'raw',
   platform_role_bindings: 'raw',
   policy_constraints: 'raw',
@@ -35,8 +36,12 @@ const expected: Record<string, string> = {
   role_definitions: 'raw',
   role_permissions: 'raw',
   schema_migrations: 'r',
+  service_account_keys: 'raw',
+  service_accounts: 'raw',
+  signing_keys: 'raw',
   tenant_memberships: 'raw',
   tenant_role_bindings: 'raw',
+  token_cutoffs: 'raw',
   users: 'raw',
 }
 

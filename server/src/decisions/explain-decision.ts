@@ -5,6 +5,7 @@ import {
   denyingRule,
   elevationFor,
   frozenScope,
+  isGivenByClass,
   isGivenByMembership,
   isGivenByRelation,
   isMember,
@@ -31,6 +32,7 @@ const permissionStep = ({ asked: { action }, facts, decision, readable }: Judged
     return step('permission', 'passed', `The actor stands to this resource in a way that gives ${action}.`)
   if (isGivenByMembership(action, facts) && !facts[tier].allowed.has(action))
     return step('permission', 'passed', `Belonging there gives ${action}.`)
+  if (isGivenByClass(action, facts)) return step('permission', 'passed', `Every ${facts.actor.type} may do ${action} for itself.`)
   return step('permission', 'passed', `A role at ${tierWords[tier]} gives ${action}${names ? `: ${names}` : ''}.`)
 }
 

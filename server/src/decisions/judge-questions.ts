@@ -4,9 +4,8 @@ import { requireAllowed } from '../authz/authorize.ts'
 import { type AppliedScope, type Decision, decide, denyingRule, elevationFor, isOverridden, scopeOf } from '../authz/decide.ts'
 import { blank, type Facts, factsOf, mayKnow, nobody } from '../authz/facts.ts'
 import { nowhere } from '../authz/kind.ts'
-import { isActive, isLive, permissionsIn, type Standing, type StandingKey, standings } from '../authz/standing.ts'
+import { isActive, isLive, permissionsIn, type Standing, type StandingKey, wantStanding } from '../authz/standing.ts'
 import type { BoundRole } from '../authz/standing-queries.ts'
-import { want } from '../epochs/fresh.ts'
 import { revisionOf } from '../epochs/moment.ts'
 import type { Asker } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
@@ -34,15 +33,19 @@ const keyOf = (actor: AskedActor, { place: { tenant_id, project_id } }: Asked): 
   project_id,
 })
 
-/** Of people only: other actors have no record yet. */
-const standingIn = (actor: AskedActor, found: Standing | undefined) => (actor.type === 'user' && found ? found : nobody(actor))
+/** Who has a record: people and service accounts. */
+const hasRecord = ({ type }: AskedActor): boolean => type === 'user' || type === 'service_account'
+const standingIn = (actor: AskedActor, found: Standing | undefined) => (hasRecord(actor) && found ? found : nobody(actor))
 
 /**
  * Whoever may not read that person's record must not learn from an answer whether there is such a person, or whether he is disabled:
  * to a tenant, a stranger is somebody without a membership.
  */
-const veiled = (actor: AskedActor, found: Standing | undefined): Standing =>
-  actor.type !== 'user' || !found || (found.is_disabled && !found.is_tenant_member) ? blank(actor.id, false) : found
+const veiled = (actor: AskedActor, { place }: Asked, found: Standing | undefined): Standing => {
+  if (!hasRecord(actor) || !found) return blank(actor.id, false)
+  const isStranger = found.home ? found.home.tenant_id !== place.tenant_id : found.is_disabled && !found.is_tenant_member
+  return isStranger ? blank(actor.id, false) : found
+}
 
 const readableTo = (facts: Facts): Readable => ({
   global: decide('platform.authz.evaluate', facts).decision === 'allow',
@@ -55,7 +58,10 @@ export const judgeQuestions = async (
   { actor: caller, fresh, trail, source_ip }: Asker,
   questions: readonly Asked[],
 ): Promise<{ revision: string; judged: Judged[] }> => {
-  const people = questions.flatMap((asked) => [want(standings, keyOf(asked.actor, asked)), want(standings, keyOf(caller, asked))])
+  const people = questions.flatMap((asked) => [
+    wantStanding(asked.actor.type, keyOf(asked.actor, asked)),
+    wantStanding(caller.type, keyOf(caller, asked)),
+  ])
   const chains = questions.map(({ place }) => wantChain(place))
   const { moment, values } = await fresh.read([...people, ...chains.flat()])
   const found = new Map([...people, ...chains.flat()].map(({ id }, index) => [id, values[index]]))
@@ -78,18 +84,20 @@ export const judgeQuestions = async (
       // Whoever may ask about everything is told what holds nowhere, too.
       const is_there = readable.global || isThere(asked, callers)
       requireAllowed(trail, { alternatives: asked.asking, kind: asked.kind, place, is_there }, facts)
-      standing = readable.global ? standingIn(actor, theirs) : veiled(actor, theirs)
+      standing = readable.global ? standingIn(actor, theirs) : veiled(actor, asked, theirs)
     } else if (!hasAskedAboutSelf) {
       const self = { ...nowhere, id: caller.id, relations: ['self' as const] }
       const facts = factsOf(callers, [], { ...asOther, place: self })
       requireAllowed(
         trail,
-        { alternatives: ['me.read'], kind: { type: 'user', missing: 'user_not_found' }, place: self, is_there: true },
+        { alternatives: ['me.read'], kind: { type: caller.type, missing: 'user_not_found' }, place: self, is_there: true },
         facts,
       )
       hasAskedAboutSelf = true
     }
-    const facts = factsOf(standing, constraints, { actor, place, resource_type, attributes, now })
+    // Whoever asks about himself asks with the token that he shows.
+    const whose = isCaller(caller, actor) ? caller : actor
+    const facts = factsOf(standing, constraints, { actor: whose, place, resource_type, attributes, now })
     return { asked, facts, decision: decide(action, facts), readable }
   })
   return {

@@ -41,10 +41,28 @@ export interface Asker {
 /** Answers a question to the engine, of which nothing is kept. */
 export type Ask<P, Q, B, R> = (asker: Asker, input: { params: P; query: Q; body: B }) => Promise<R>
 
-/** An operation and the verb that answers it; or, where it only asks the engine, the question. */
+/** Whoever brings a credential, before it is known whose it is. */
+export interface Caller {
+  readonly correlation_id: string
+  readonly source_ip: string
+  readonly idempotency_key: string | undefined
+  readonly fresh: FreshReader
+  readonly trail: Trail
+  /** To be called when the credential has been verified: from now on the request is his, and counts against his limit. */
+  readonly identified: (actor: Actor) => Promise<void>
+}
+
+/**
+ * Answers with a credential. It verifies, decides, signs and commits by itself, in that order, because what is signed may be signed
+ * elsewhere; its refusals it records itself.
+ */
+export type Issue<P, Q, B, R> = (caller: Caller, input: { params: P; query: Q; body: B }) => Promise<R>
+
+/** An operation and the verb that answers it; or, where it only asks the engine, the question; or the issuer. */
 export type Answer =
   | { readonly operation: Operation; readonly verb: Verb<never, never, never, unknown> }
   | { readonly operation: Operation; readonly ask: Ask<never, never, never, unknown> }
+  | { readonly operation: Operation; readonly issue: Issue<never, never, never, unknown> }
 
 /** Pairs them; an operation that names an action the registry does not have does not compile. */
 export const answer = <P, Q, B, R, A extends Action>(operation: Operation<P, Q, B, R, A>, verb: Verb<P, Q, B, R>): Answer => ({
@@ -56,6 +74,14 @@ export const answerAsking = <P, Q, B, R, A extends Action>(operation: Operation<
   operation: operation as Operation,
   ask: ask as Ask<never, never, never, unknown>,
 })
+
+export const answerIssuing = <P, Q, B, R, A extends Action>(operation: Operation<P, Q, B, R, A>, issue: Issue<P, Q, B, R>): Answer => ({
+  operation: operation as Operation,
+  issue: issue as Issue<never, never, never, unknown>,
+})
+
+/** An issuer as its operation wants it: `Issuing<typeof Op>`. */
+export type Issuing<O> = O extends Operation<infer P, infer Q, infer B, infer R> ? Issue<P, Q, B, R> : never
 
 /** A question as its operation wants it: `Asking<typeof Op>`. */
 export type Asking<O> = O extends Operation<infer P, infer Q, infer B, infer R> ? Ask<P, Q, B, R> : never

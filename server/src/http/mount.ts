@@ -22,6 +22,8 @@ export interface Rails {
 
 interface Mounting extends Rails {
   readonly metrics: Metrics
+  /** Counts a request against the limit of whose it is; throws where that is exceeded. */
+  readonly countRequest: (request: FastifyRequest) => Promise<void>
 }
 
 interface Asking {
@@ -122,6 +124,15 @@ const recordRefusal = async (
 }
 
 type VerbOf = Extract<Answer, { verb: unknown }>['verb']
+type IssueOf = Extract<Answer, { issue: unknown }>['issue']
+
+/** A machine's token is held against the path before anything is looked up, so that its refusal tells nothing of what there is. */
+const requireWithinToken = ({ token }: Actor, { org_id, project_id }: Asking['params']): void => {
+  const isOther = (bound: string | null | undefined, named: string | undefined) =>
+    typeof bound === 'string' && named !== undefined && named !== bound
+  if (isOther(token?.tenant_id, org_id) || isOther(token?.project_id, project_id))
+    throw new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' })
+}
 
 const isRefusal = (error: unknown): error is Problem =>
   error instanceof Problem && (error.status === 403 || error.status === 404 || error.code === 'policy_out_of_bounds')
@@ -129,7 +140,7 @@ const isRefusal = (error: unknown): error is Problem =>
 /** The one place where a request becomes work: one transaction, the verb, the invariants, the record. */
 export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting): void => {
   const { operation } = answering
-  const { database, cursors, append, metrics } = rails
+  const { database, cursors, append, metrics, countRequest } = rails
 
   const perform = async (verb: VerbOf, work: Work, asking: Asking, key: string | undefined): Promise<unknown> => {
     if (key !== undefined) {
@@ -158,15 +169,44 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     if (outer.trail.platform_mismatch) await recordAside(rails, outer, noteMismatch)
   }
 
+  /** The credential is in the request: until it is verified there is nobody whom anything could be recorded of. */
+  const issued = async (issue: IssueOf, request: FastifyRequest, asking: Asking): Promise<unknown> => {
+    const { trail, identified, ...caller } = {
+      correlation_id: request.id,
+      source_ip: request.ip,
+      fresh: request.fresh,
+      idempotency_key: idempotencyKeyOf(operation, request.headers['idempotency-key']),
+      trail: newTrail(),
+      identified: async (actor: Actor) => {
+        if (!operation.actors.includes(actor.type as never)) throw new Problem('token_invalid')
+        request.actor = actor
+        await countRequest(request)
+      },
+    }
+    try {
+      const reply = await request.span.within('issue', () => issue({ ...caller, trail, identified }, asking as never))
+      requireTrail(operation, asking, trail)
+      return reply
+    } catch (error) {
+      // Nobody's: it counts against where it came from.
+      if (error instanceof Problem && error.status === 401) await countRequest(Object.assign(request, { actor: null }))
+      throw error
+    } finally {
+      for (const { allowed, reason_code } of trail.asked) metrics.decided(allowed ? 'allow' : 'deny', reason_code ?? 'none')
+    }
+  }
+
   const handle = async (request: FastifyRequest): Promise<unknown> => {
+    const asking = { params: request.params, query: request.query, body: request.body } as Asking
+    if ('issue' in answering) return issued(answering.issue, request, asking)
     const actor = request.actor
     if (!actor) throw new Problem('token_missing')
-    const asking = { params: request.params, query: request.query, body: request.body } as Asking
     let outer = { actor, correlation_id: request.id, source_ip: request.ip, trail: newTrail() }
     try {
       if (!operation.actors.includes(actor.type as never))
         throw new Problem('insufficient_permissions', { reason_code: 'permission_denied' })
       requireAgreement(request.headers['x-project-id'], asking.params)
+      requireWithinToken(actor, asking.params)
       if ('ask' in answering) {
         const result = await answering.ask({ ...outer, fresh: request.fresh } as never, asking as never)
         requireTrail(operation, asking, outer.trail)

@@ -145,7 +145,7 @@ export const openApiDocument = (operations: readonly Operation[]) => {
         'x-actors': operation.actors,
         'x-actions': operation.actions,
         'x-effect': operation.effect,
-        security: [{ bearer: [] }],
+        security: operation.identified_by === 'bearer' ? [{ bearer: [] }] : [],
         parameters: [
           ...members(operation.params).map(({ name, member }) => ({ name, in: 'path', required: true, schema: member })),
           ...members(operation.query).map(({ name, member, isRequired }) => ({ name, in: 'query', required: isRequired, schema: member })),

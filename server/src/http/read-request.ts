@@ -12,6 +12,18 @@ export const bearerOf = (header: string | undefined): string => {
   return token
 }
 
+/** Names under which credentials are sent, and what ours and signed tokens look like. */
+const credentialName =
+  /^(?:access_?token|refresh_?token|id_?token|token|bearer|authorization|client_?secret|client_?assertion|secret|password|api_?key)$/i
+const credentialValue = /^(?:gh[a-z]{2}_[A-Za-z0-9_-]{20,}|eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\..*)$/
+
+/** An address is written down everywhere on its way; whoever sends a credential in it is told so before it is looked at. */
+export const requireNoCredentialInQuery = (query: object): void => {
+  for (const [name, value] of Object.entries(query))
+    if (credentialName.test(name) || [value].flat().some((text) => credentialValue.test(String(text))))
+      throw new Problem('invalid_request', { detail: 'credential_in_query' })
+}
+
 export const requireJson = (contentType: string | undefined, encoding: string | undefined): void => {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new Problem('unsupported_media_type')
   if (contentType === undefined) return

@@ -20,7 +20,7 @@ import { noteUnread, type Observers, type OnRejected, observe } from './observe.
 import { openApiDocument } from './openapi.ts'
 import { rawProblem, replyWithProblem } from './problem-reply.ts'
 import { requestCounter } from './rate.ts'
-import { bearerOf, requireJson, settleRequest } from './read-request.ts'
+import { bearerOf, requireJson, requireNoCredentialInQuery, settleRequest } from './read-request.ts'
 import { compileValidator } from './validation.ts'
 
 declare module 'fastify' {
@@ -134,6 +134,8 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     const { operation } = request.routeOptions.config
     if (!operation) return
     request.fresh = parts.fresh.forRequest()
+    requireNoCredentialInQuery(request.query as object)
+    if (operation.identified_by === 'credential') return requireJson(request.headers['content-type'], request.headers['content-encoding'])
     // Before the body is read: a stranger's payload is not worth parsing.
     try {
       const token = bearerOf(request.headers.authorization)
@@ -163,7 +165,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     throw new Problem('route_not_found')
   })
 
-  for (const each of parts.answers) mount(app, each, { ...parts, metrics: observers.metrics })
+  for (const each of parts.answers) mount(app, each, { ...parts, metrics: observers.metrics, countRequest })
   serveHealth(app, { ...parts, ...observers, isDraining: drain.isDraining })
   const document = openApiDocument(parts.answers.map(({ operation }) => operation))
   app.get('/openapi.json', async () => document)

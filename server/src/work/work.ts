@@ -2,8 +2,18 @@ import type { ActorType } from '@gatehouse/contract/operation'
 import type { ProblemCode } from '@gatehouse/contract/problems'
 import type { Tx } from '../db/database.ts'
 
-/** Who asks. `system` is the product itself: a first sign-in, a cascade, an expiry; its id names which. */
-export type Actor = { readonly type: ActorType; readonly id: string } | { readonly type: 'system'; readonly id: string }
+/** The token that a machine shows, and how far it reaches. What is null bounds nothing. */
+export interface HeldToken {
+  readonly jti: string
+  readonly tenant_id: string | null
+  readonly project_id: string | null
+  readonly actions: ReadonlySet<string> | null
+}
+
+/** Who asks. `system` is the product itself: a first sign-in, a cascade, an expiry; its id names which. People have no token of ours. */
+export type Actor =
+  | { readonly type: ActorType; readonly id: string; readonly token?: HeldToken }
+  | { readonly type: 'system'; readonly id: string; readonly token?: undefined }
 
 export type Severity = 'info' | 'warning' | 'high'
 
