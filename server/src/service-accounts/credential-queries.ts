@@ -1,0 +1,45 @@
+import { Exactly, Nullable, OneOf } from '@gatehouse/contract/shapes'
+import Type, { type Static } from 'typebox'
+import { sql } from '../db/statement.ts'
+
+const Bytes = Type.Unsafe<Buffer>(Type.Any())
+
+/** A key of a service account, with all that says whether it still counts. */
+export const Credential = Exactly({
+  key_id: Type.String(),
+  service_account_id: Type.String(),
+  org_id: Type.String(),
+  project_id: Type.String(),
+  salt: Bytes,
+  secret_hash: Bytes,
+  expires_at: Nullable(Type.String()),
+  revoked_at: Nullable(Type.String()),
+  account_state: OneOf(['active', 'disabled', 'deleted']),
+})
+export type Credential = Static<typeof Credential>
+
+/** Each key as one of the account that is named with it, and the account as one of that organization. */
+export const credentialsOf = (key_ids: readonly string[], account_ids: readonly string[], org_ids: readonly string[]) => sql(
+  Exactly({ n: Type.Integer(), ...Credential.properties }),
+)`
+  select asked.n::int as n, k.id as key_id, s.id as service_account_id, s.org_id, s.project_id, k.salt, k.secret_hash,
+         k.expires_at, k.revoked_at, s.state as account_state
+    from unnest(${key_ids}::uuid[], ${account_ids}::uuid[], ${org_ids}::uuid[]) with ordinality as asked (key_id, account_id, org_id, n)
+    join service_account_keys k on k.id = asked.key_id and k.service_account_id = asked.account_id
+    join service_accounts s on s.id = k.service_account_id and s.org_id = asked.org_id`
+
+export const Home = Exactly({ org_id: Type.String(), project_id: Type.String() })
+
+export const homeOfAccount = (service_account_id: string) => sql(Home)`
+  select org_id, project_id from service_accounts where id = ${service_account_id}`
+
+/** To the minute, and whoever is there first: nobody waits for another to have noted it. */
+export const noteUseOfKeys = (key_ids: readonly string[], now: string) => sql(Exactly({ id: Type.String() }))`
+  update service_account_keys set last_used_at = date_trunc('minute', ${now}::timestamptz)
+   where id in (
+     select id from service_account_keys
+      where id = any (${key_ids}::uuid[])
+        and (last_used_at is null or last_used_at < date_trunc('minute', ${now}::timestamptz))
+      order by id
+        for no key update skip locked)
+  returning id`

@@ -1,0 +1,52 @@
+import { LRUCache } from 'lru-cache'
+import type { Static } from 'typebox'
+import type { Reader } from '../db/database.ts'
+import { type Source, type Wanted, want } from '../epochs/fresh.ts'
+import { type Credential, credentialsOf, type Home, homeOfAccount } from './credential-queries.ts'
+
+export type { Credential } from './credential-queries.ts'
+export { isSecretOf, isSpelledAsSecret, newSecret } from './key-secret.ts'
+
+/** What a caller names when he says which key he holds. */
+export interface CredentialKey {
+  readonly service_account_id: string
+  readonly key_id: string
+  readonly org_id: string
+}
+
+const credentials: Source<CredentialKey, Credential> = {
+  name: 'service account key',
+  textOf: ({ service_account_id, key_id, org_id }) => `${service_account_id} ${key_id} ${org_id}`,
+  tenantOf: ({ org_id }) => org_id,
+  load: async (reader, keys) => {
+    const rows = await reader.many(
+      credentialsOf(
+        keys.map(({ key_id }) => key_id),
+        keys.map(({ service_account_id }) => service_account_id),
+        keys.map(({ org_id }) => org_id),
+      ),
+    )
+    const found: (Credential | undefined)[] = keys.map(() => undefined)
+    for (const { n, ...row } of rows) found[n - 1] = row
+    return found
+  },
+}
+
+/** The key as it is now; undefined where that account of that organization has no such key. */
+export const wantCredential = (key: CredentialKey): Wanted<Credential> => want(credentials, key)
+
+/** Whether a key may be used at this instant; whether its account may is another question, with another answer. */
+export const isKeyLive = ({ expires_at, revoked_at }: Pick<Credential, 'expires_at' | 'revoked_at'>, now: string): boolean =>
+  revoked_at === null && (expires_at === null || now < expires_at)
+
+type Homes = (service_account_id: string) => Promise<Static<typeof Home> | undefined>
+
+/** Where an account lives. It never moves, so nothing has to be proved; that somebody is unknown is not kept. */
+export const keepHomes = (reader: Pick<Reader, 'maybe'>, most_entries = 100_000): Homes => {
+  const kept = new LRUCache<string, Static<typeof Home>>({ max: most_entries })
+  return async (service_account_id) => {
+    const known = kept.get(service_account_id) ?? (await reader.maybe(homeOfAccount(service_account_id)))
+    if (known) kept.set(service_account_id, known)
+    return known
+  }
+}
