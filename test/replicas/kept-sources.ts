@@ -1,10 +1,11 @@
-import { standings } from '../../server/src/authz/standing.ts'
+import { standings, wantStanding } from '../../server/src/authz/standing.ts'
 import { readQuestions } from '../../server/src/decisions/question.ts'
 import type { FreshReader, Source, Wanted } from '../../server/src/epochs/fresh.ts'
 import { newId } from '../../server/src/kernel/ids.ts'
 import { constraintRules } from '../../server/src/policies/constraint-chain.ts'
 import { readPolicyFresh } from '../../server/src/policies/read-policy.ts'
 import { identifyPerson } from '../../server/src/principals/identify-person.ts'
+import { wantCredential } from '../../server/src/service-accounts/credential.ts'
 import { filesUnder, textOf } from '../house/tree.ts'
 
 type AnySource = Source<unknown, unknown>
@@ -35,6 +36,9 @@ export const keptSources = async () => {
     rules: constraintRules as unknown as AnySource,
     policy: await sourceOf((fresh) => readPolicyFresh(fresh, 'rate_limit.api_requests_per_minute')),
     'project tenant': await sourceOf((fresh) => readQuestions(fresh, caller, [question], () => '')),
+    'service account standing': wantStanding('service_account', { user_id: '', tenant_id: null, project_id: null })
+      .source as unknown as AnySource,
+    'service account key': wantCredential({ service_account_id: '', key_id: '', org_id: '' }).source as unknown as AnySource,
     person: await sourceOf((fresh) => identifyPerson(tokens, nobody, nobody, nobody)('', '', fresh)),
   }
 }

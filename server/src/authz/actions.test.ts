@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { type Action, actions, isConstrainable, isGrantable, membershipKeys, overridePermission, relationKeys } from './actions.ts'
+import {
+  type Action,
+  actions,
+  classKeys,
+  isConstrainable,
+  isGrantable,
+  membershipKeys,
+  overridePermission,
+  relationKeys,
+} from './actions.ts'
 
 // Written down by hand, like the tables of the catalogue's test: a list that the code made would agree with itself.
 
@@ -45,6 +54,11 @@ describe('what comes without a role', () => {
     expect(membershipKeys).toEqual({ 'tenant.project.read_own': 'tenant', 'project.read': 'project' })
   })
 
+  test('TI-25 a service account may ask about itself and turn its key into a token; no other class has anything by being what it is', () => {
+    expect(Object.keys(classKeys)).toEqual(['service_account'])
+    expect([...classKeys.service_account!].sort()).toEqual(['auth.token.issue', 'me.read'])
+  })
+
   test('DE-10 no rule takes away what is the person’s own, and everything else can be ruled', () => {
     const own = ['me.invitation.accept', 'me.read', 'project.member.leave', 'tenant.project.read_own', 'tenant.user.leave']
     expect(having((action) => !isConstrainable(action))).toEqual(own)
@@ -61,6 +75,7 @@ test('RP-10 a custom role holds what is of its tier, without the keys that have 
     'tenant.user.leave',
     'tenant.project.read_own',
     'project.member.leave',
+    'auth.token.issue',
   ]
   for (const tier of ['tenant', 'project'] as const)
     expect(having((action) => isGrantable(action, tier))).toEqual(

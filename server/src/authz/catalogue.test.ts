@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fixedId } from '../kernel/ids.ts'
-import { actions, isAction, membershipKeys, relationKeys } from './actions.ts'
+import { actions, classKeys, isAction, membershipKeys, relationKeys } from './actions.ts'
 import {
   builtinRoleNames,
   builtinRoles,
@@ -227,10 +227,18 @@ test.each([...baselineMarks, ...extension])(
   },
 )
 
-test('DE-08 what no table names is given by a relation alone, and is open neither to override nor to service accounts', () => {
+test('DE-08 what no table names is given by a relation or a class alone, and no role can give it to a service account', () => {
   const rest = Object.keys(actions).filter((key) => !everyKey.includes(key))
-  expect(rest.sort()).toEqual(['me.invitation.accept', 'me.read', 'project.member.leave', 'tenant.project.read_own', 'tenant.user.leave'])
-  const related: string[] = [...Object.values(relationKeys).flatMap((keys) => [...keys]), ...Object.keys(membershipKeys)]
+  expect(rest.sort()).toEqual([
+    'auth.token.issue',
+    'me.invitation.accept',
+    'me.read',
+    'project.member.leave',
+    'tenant.project.read_own',
+    'tenant.user.leave',
+  ])
+  const byBeing = [...Object.values(relationKeys), ...Object.values(classKeys)].flatMap((keys) => [...keys])
+  const related: string[] = [...byBeing, ...Object.keys(membershipKeys)]
   for (const key of rest) {
     expect(related).toContain(key)
     expect(actions[key as keyof typeof actions]).toMatchObject({ override_eligible: false, fit_for_service_accounts: false })

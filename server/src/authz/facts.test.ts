@@ -137,7 +137,7 @@ describe('of whom nothing is known', () => {
 })
 
 /** A transaction that answers each statement from these lists, and remembers what it was asked. */
-const told = (standings: (StandingRow & { n: number })[], chains: Constraint[][]) => {
+const told = (standings: (StandingRow & { n: number; home_tenant_id?: string; home_project_id?: string })[], chains: Constraint[][]) => {
   const asked: (readonly unknown[])[] = []
   const many = async (statement: Statement<unknown>) => {
     asked.push(statement.values.slice(-3))
@@ -171,10 +171,34 @@ describe('what is read for a work', () => {
   })
 
   test('DE-05 of a machine no person’s standing is read, whatever its id', async () => {
-    const { asked, work } = told([{ n: 1, ...row() }], [[rule]])
-    const facts = await readFacts(work({ type: 'service_account', id: 'alice' }), 'organization', inTraining)
-    expect(asked).toEqual([[true, ['aurora'], ['training']]])
-    expect(facts).toMatchObject({ actor: { id: 'alice', type: 'service_account', is_disabled: true }, constraints: [rule] })
+    for (const type of ['workload', 'node_agent', 'shared_runtime_operator', 'platform_operator', 'system'] as const) {
+      const { asked, work } = told([{ n: 1, ...row() }], [[rule]])
+      const facts = await readFacts(work({ type, id: 'alice' }), 'organization', inTraining)
+      expect(asked).toEqual([[true, ['aurora'], ['training']]])
+      expect(facts).toMatchObject({ actor: { id: 'alice', type, is_disabled: true }, constraints: [rule] })
+    }
+  })
+
+  test('TI-25 of a service account its own record is read, and its project bounds it where no token is shown', async () => {
+    const machine = { ...row({ is_tenant_member: false, project_roles: [] }), home_tenant_id: 'aurora', home_project_id: 'training' }
+    const { work } = told([{ n: 1, ...machine }], [[]])
+    const facts = await readFacts(work({ type: 'service_account', id: 'robot' }), 'project', inTraining)
+    expect(facts).toMatchObject({
+      actor: { id: 'robot', type: 'service_account', is_disabled: false },
+      token: { tenant_id: 'aurora', project_id: 'training', actions: null },
+      may_know: true,
+    })
+    const token = { jti: 'j', tenant_id: 'aurora', project_id: 'training', actions: new Set(['storage.read']) }
+    expect((await readFacts(work({ type: 'service_account', id: 'robot', token }), 'project', inTraining)).token).toBe(token)
+  })
+
+  test('TI-25 an unknown or deleted service account is nobody, and nobody is disabled', async () => {
+    const { work } = told([], [[]])
+    expect(await readFacts(work({ type: 'service_account', id: 'gone' }), 'project', inTraining)).toMatchObject({
+      actor: { is_disabled: true },
+      token: null,
+      may_know: false,
+    })
   })
 
   test('DE-01 the connection tells where a request came from, where there is one', async () => {

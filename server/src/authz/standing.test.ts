@@ -4,7 +4,16 @@ import { aRoleOf } from '../../../test/laws/random-world.ts'
 import type { Statement } from '../db/statement.ts'
 import { actions, overridePermission } from './actions.ts'
 import { builtinRoleNames, permissionsOf, tierOf } from './catalogue.ts'
-import { isLive, permissionsIn, readStandings, standingOf, standings } from './standing.ts'
+import {
+  isLive,
+  permissionsIn,
+  readStandings,
+  readStandingsOf,
+  standingOf,
+  standingOfMachine,
+  standings,
+  wantStanding,
+} from './standing.ts'
 import type { BoundRole, StandingRow } from './standing-queries.ts'
 
 const now = '2026-11-16T12:00:00.000Z'
@@ -170,6 +179,82 @@ describe('what roles come to at an instant', () => {
         expect(sorted(by_disabled)).toEqual(given(false))
       }),
     )
+  })
+})
+
+describe('how a service account stands', () => {
+  const home = { tenant_id: 't', project_id: 'p', actions: null }
+  const machine = (roles: readonly BoundRole[], said: Partial<StandingRow> = {}) =>
+    standingOfMachine({ ...row({}), is_tenant_member: false, project_roles: [...roles], ...said }, home)
+  const isFit = (key: string) => actions[key as keyof typeof actions]?.fit_for_service_accounts
+
+  test('RP-23 it has of its roles what is fit for service accounts, whichever role has it', () => {
+    for (const name of ['project_owner', 'project_admin', 'project_member', 'project_viewer'] as const) {
+      const { project } = machine([role(name)]).grantsAt(now)
+      expect(sorted(project.allowed)).toEqual(sorted([...permissionsOf(name)].filter(isFit)))
+      for (const unfit of ['project.role.assign', 'project.role.assign_any', 'project.service_account.key.create', 'project.member.invite'])
+        expect(project.allowed.has(unfit)).toBe(false)
+    }
+    const forced = custom([
+      'storage.read',
+      'project.service_account.manage',
+      'project.access_grant.manage',
+      'platform.admin',
+      overridePermission,
+    ])
+    expect(sorted(machine([forced]).grantsAt(now).project.allowed)).toEqual(['storage.read'])
+  })
+
+  test('RP-23 what only a disabled role would give is told, and only of what is fit', () => {
+    const { project } = machine([role('project_admin', { state: 'disabled' })]).grantsAt(now)
+    expect(project.allowed.size).toBe(0)
+    expect(sorted(project.by_disabled)).toEqual(sorted([...permissionsOf('project_admin')].filter(isFit)))
+  })
+
+  test('RP-24 it has nothing of the platform or the tenant, whatever the row says', () => {
+    const forced = { platform_bindings: [role('platform_superadmin')], role_by_column: role('platform_superadmin') }
+    const standing = machine([role('project_member')], { ...forced, platform_role_source: 'transition' })
+    expect([standing.platform_roles, standing.platform_mismatch, standing.platformRoleAt(now)]).toEqual([[], null, 'platform_user'])
+    const { platform, tenant } = standing.grantsAt(now)
+    expect([platform.allowed.size, platform.by_disabled.size, tenant.allowed.size, tenant.is_member]).toEqual([0, 0, 0, false])
+  })
+
+  test('TI-25 it belongs to its own project without belonging to the tenant, and to no other', () => {
+    expect(machine([]).grantsAt(now).project.is_member).toBe(true)
+    expect(machine([], { is_project_member: false }).grantsAt(now).project.is_member).toBe(false)
+    expect(machine([]).home).toBe(home)
+  })
+
+  test('RP-20 a role that ends by itself ends for it as well', () => {
+    const standing = machine([role('project_viewer', { expires_at: now })])
+    expect(standing.grantsAt('2026-11-16T11:59:59.999Z').project.allowed.has('storage.read')).toBe(true)
+    expect(standing.grantsAt(now).project.allowed.size).toBe(0)
+    const lasting = machine([role('project_viewer')])
+    expect(lasting.grantsAt(now)).toBe(lasting.grantsAt('2026-11-16T11:59:59.999Z'))
+  })
+
+  test('TI-25 a suspended organization and an archived project are so for it too', () => {
+    const { tenant, project } = machine([], { tenant_state: 'suspended', project_state: 'archived' }).grantsAt(now)
+    expect([tenant.is_suspended, project.is_archived]).toEqual([true, true])
+  })
+
+  test('DE-19 it is read from its own table and kept under another name than a person of the same id', async () => {
+    const key = { user_id: 'x', tenant_id: 't', project_id: 'p' }
+    expect(wantStanding('service_account', key).id).toBe('service account standing x t p')
+    expect(wantStanding('user', key).id).toBe('standing x t p')
+    const asked: string[] = []
+    const reader = {
+      many: async <Row>({ text, parse }: Statement<Row>) => {
+        asked.push(text)
+        return [{ n: 2, ...row({}), home_tenant_id: 't', home_project_id: 'p' }].map(parse)
+      },
+    }
+    const [unknown, found] = await readStandingsOf(reader, 'service_account', [{ ...key, user_id: 'gone' }, key])
+    expect([unknown, found?.home]).toEqual([undefined, home])
+    expect(asked).toHaveLength(1)
+    expect(asked[0]).toContain('join service_accounts s')
+    expect(await readStandingsOf(reader, 'workload', [key])).toEqual([undefined])
+    expect(asked).toHaveLength(1)
   })
 })
 
