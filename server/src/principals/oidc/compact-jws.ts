@@ -4,28 +4,43 @@ import { asymmetricAlgorithms } from './issuer-settings.ts'
 export type JwsHeader = { readonly alg: string; readonly kid: string; readonly typ?: string }
 export type Claims = Readonly<Record<string, unknown>>
 
+type Refused = { readonly ok: false; readonly reason: string }
+
+/** What the parts are. Nothing here has been verified. */
+export type JwsParts =
+  | {
+      readonly ok: true
+      readonly header: JwsHeader
+      /** All members of the header, those too that nobody reads. */
+      readonly members: readonly string[]
+      readonly payload: Buffer
+      readonly signature: Buffer
+      /** What the signature is of. */
+      readonly signed: Buffer
+    }
+  | Refused
+
 /** What the parts say. Nothing here has been verified. */
-export type CompactJws =
-  | { readonly ok: true; readonly header: JwsHeader; readonly claims: Claims }
-  | { readonly ok: false; readonly reason: string }
+export type CompactJws = { readonly ok: true; readonly header: JwsHeader; readonly claims: Claims } | Refused
 
 const maximumLength = 16 * 1024
 
 /** Members by which a token would bring its own key, or change what is signed. */
 const forbidden = ['crit', 'b64', 'jwk', 'jku', 'x5u', 'x5c', 'zip']
 
-const refused = (reason: string): CompactJws => ({ ok: false, reason })
+const refused = (reason: string): Refused => ({ ok: false, reason })
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** The bytes of one part, or undefined unless it is the only spelling of those bytes. */
 const bytesOf = (part: string): Buffer | undefined => {
-  if (!/^[A-Za-z0-9_-]+$/.test(part)) return undefined
+  if (!/^[A-Za-z0-9_-]*$/.test(part)) return undefined
   const bytes = Buffer.from(part, 'base64url')
   return bytes.toString('base64url') === part ? bytes : undefined
 }
 
-const objectOf = (bytes: Buffer): Claims | undefined => {
+/** The one JSON object that the bytes are, in every reader's eyes; undefined if they are not. */
+export const objectOf = (bytes: Buffer): Claims | undefined => {
   try {
     const text = utf8.decode(bytes)
     const value: unknown = JSON.parse(text)
@@ -39,12 +54,13 @@ const objectOf = (bytes: Buffer): Claims | undefined => {
   }
 }
 
-/** A strict gate in front of the JWT library, which forgives whitespace, padding and spare bits. */
-export const openCompactJws = (token: string, algorithms: readonly string[] = asymmetricAlgorithms): CompactJws => {
+/** A strict gate in front of whatever verifies: it forgives no whitespace, no padding and no spare bits, as libraries do. */
+export const splitCompactJws = (token: string, algorithms: readonly string[] = asymmetricAlgorithms): JwsParts => {
   if (token.length > maximumLength) return refused('longer than 16 KiB')
   const parts = token.split('.', 4)
   const [header, payload, signature] = parts.map(bytesOf)
   if (parts.length !== 3 || !header || !payload || !signature) return refused('not three canonical base64url parts')
+  if (signature.length === 0) return refused('not signed')
 
   const named = objectOf(header)
   if (!named) return refused('header is not a JSON object with unique members')
@@ -54,8 +70,20 @@ export const openCompactJws = (token: string, algorithms: readonly string[] = as
   if (typeof alg !== 'string' || !algorithms.includes(alg)) return refused('algorithm is not allowed')
   if (typeof kid !== 'string' || kid === '' || kid.length > 255) return refused('header has no usable kid')
   if (typ !== undefined && typeof typ !== 'string') return refused('header typ is not a string')
+  return {
+    ok: true,
+    header: { alg, kid, ...(typ !== undefined && { typ }) },
+    members: Object.keys(named),
+    payload,
+    signature,
+    signed: Buffer.from(token.slice(0, token.lastIndexOf('.')), 'ascii'),
+  }
+}
 
-  const claims = objectOf(payload)
-  if (!claims) return refused('payload is not a JSON object with unique members')
-  return { ok: true, header: { alg, kid, ...(typ !== undefined && { typ }) }, claims }
+/** The same of a token whose payload is claims. */
+export const openCompactJws = (token: string, algorithms: readonly string[] = asymmetricAlgorithms): CompactJws => {
+  const jws = splitCompactJws(token, algorithms)
+  if (!jws.ok) return jws
+  const claims = objectOf(jws.payload)
+  return claims ? { ok: true, header: jws.header, claims } : refused('payload is not a JSON object with unique members')
 }

@@ -5,7 +5,7 @@ import type { Fetch } from './fetch-keys.ts'
 import { type HumanClaims, humanClaimsOf, refusalOf } from './human-claims.ts'
 import { type IssuerSettings, settled } from './issuer-settings.ts'
 import { type Clocks, issuerKeys } from './jwks.ts'
-import { verifiedBefore } from './verified-before.ts'
+import { type Verified, verifiedBefore } from './verified-before.ts'
 
 export type { HumanClaims } from './human-claims.ts'
 
@@ -32,7 +32,7 @@ export const humanTokens = (issuers: readonly IssuerSettings[], options: HumanTo
   )
   if (known.size !== issuers.length) throw new Error('An OIDC issuer is listed twice.')
 
-  const memory = verifiedBefore()
+  const memory = verifiedBefore<Verified<HumanClaims> & { readonly verified_at: number }>()
 
   /** What these bytes said, if the key that proved it is still the issuer's and their time is not over. */
   const saidBefore = async (token: string): Promise<HumanClaims | undefined> => {

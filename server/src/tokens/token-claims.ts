@@ -1,0 +1,67 @@
+import { Exactly } from '@gatehouse/contract/shapes'
+import Type, { type Static } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { Claims } from '../principals/oidc/compact-jws.ts'
+import { type MachineClass, typeOf } from './token-types.ts'
+
+/** As the database spells one: a second spelling would be a second token. */
+const Uuid = Type.String({ pattern: '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$' })
+const Seconds = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+const Scope = Type.String({ pattern: '^[a-z][a-z0-9_.]*(?: [a-z][a-z0-9_.]*)*$', maxLength: 8192 })
+const Word = Type.String({ pattern: '^[A-Za-z0-9_.:-]{1,200}$' })
+
+const everyClass = {
+  sub: Uuid,
+  iss: Type.String({ minLength: 1 }),
+  aud: Type.String({ minLength: 1 }),
+  iat: Seconds,
+  exp: Seconds,
+  jti: Uuid,
+  scope: Scope,
+}
+
+const shapes = {
+  service_account: Exactly({ ...everyClass, actor_type: Type.Literal('service_account'), org_id: Uuid, project_id: Uuid }),
+  shared_runtime_operator: Exactly({
+    ...everyClass,
+    actor_type: Type.Literal('shared_runtime_operator'),
+    org_id: Uuid,
+    shared_runtime_id: Uuid,
+  }),
+  workload: Exactly({
+    ...everyClass,
+    actor_type: Type.Literal('workload'),
+    org_id: Uuid,
+    project_id: Uuid,
+    app_instance_id: Uuid,
+    workload_id: Type.Optional(Uuid),
+    storage_attachment_ids: Type.Optional(Type.Array(Uuid)),
+  }),
+  node_agent: Exactly({
+    ...everyClass,
+    actor_type: Type.Literal('node_agent'),
+    node_id: Uuid,
+    cnf: Exactly({ 'x5t#S256': Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }) }),
+  }),
+  platform_operator: Exactly({
+    ...everyClass,
+    actor_type: Type.Literal('platform_operator'),
+    platform_role: Word,
+    target_type: Word,
+    target_id: Uuid,
+  }),
+} satisfies Record<MachineClass, unknown>
+
+export type TokenClaims = { [C in MachineClass]: Static<(typeof shapes)[C]> }[MachineClass]
+
+const byType: ReadonlyMap<string, { Check(value: unknown): boolean }> = new Map(
+  Object.entries(shapes).map(([name, shape]) => [typeOf[name as MachineClass], Compile(shape)]),
+)
+
+/** The claims, if they are exactly those of the class that the header's type names: none missing, none more, each of its kind. */
+export const tokenClaimsOf = (typ: string | undefined, claims: Claims): TokenClaims | undefined =>
+  typ !== undefined && byType.get(typ)?.Check(claims) ? (claims as TokenClaims) : undefined
+
+/** In whose tenant a token was issued; null for one that belongs to the platform. */
+export const tenantOfClaims = (claims: TokenClaims): string | null => ('org_id' in claims ? claims.org_id : null)
+export const projectOfClaims = (claims: TokenClaims): string | null => ('project_id' in claims ? claims.project_id : null)
