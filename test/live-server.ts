@@ -10,6 +10,10 @@ import { createServer, type ServerParts } from '../server/src/http/server.ts'
 import { auditKey } from '../server/src/installation/own-secrets.ts'
 import { fixedId } from '../server/src/kernel/ids.ts'
 import { Secret } from '../server/src/kernel/secret.ts'
+import { keySetSource } from '../server/src/keys/key-set.ts'
+import type { KeyMaking } from '../server/src/keys/make-key.ts'
+import { createSigner } from '../server/src/keys/signer.ts'
+import { type Tending, tendKeys } from '../server/src/keys/tend-keys.ts'
 import { humanTokens } from '../server/src/principals/oidc/human-tokens.ts'
 import { localIssuer, signText } from '../server/src/principals/oidc/testing/local-issuer.ts'
 import { seedDevelopment } from '../server/src/seed-development.ts'
@@ -42,24 +46,34 @@ export const seeded = {
 /** Seals what the test server keeps at rest. */
 export const testKeys = `test:${'k'.repeat(43)}`
 
+/** As whom the test server issues tokens, and for whom it accepts them. */
+export const tokenIssuer = { url: 'https://gatehouse.test', audience: 'gpuaas-api' }
+
 type Broken = Partial<ServerParts> | ((parts: ServerParts) => ServerParts)
 
 /**
  * The real server on a real port with a database and an issuer of its own. A test of a broken product passes a broken part: the
  * server itself has no switch for it.
  */
-export const liveServer = async (broken: Broken = {}) => {
+export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking> = {}) => {
   const clone = await cloneDatabase()
   const issuer = await localIssuer()
   await seedDevelopment({ databaseUrl: clone.appUrl, issuer: issuer.issuer, keys: testKeys })
   const closing: (() => Promise<unknown>)[] = [issuer.stop, clone.drop]
 
   /** One more process's worth of server on the same database. */
-  const replica = async (changed: Broken = {}) => {
+  const replica = async (changed: Broken = {}, signing: Partial<KeyMaking> = {}) => {
     const database: Database = openDatabase({ url: clone.appUrl, max_connections: 8 })
     const tokens = humanTokens([issuer.settings])
     const key = await auditKey(database, parseKeyRing(testKeys))
     const append = appendWith({ region: 'test', key })
+    const ring = parseKeyRing(testKeys)
+    const tending: Tending = { database, append, ring, transit: null, algorithm: 'ES256', ...signing }
+    await tendKeys(tending)
+    let tended: Promise<unknown> = Promise.resolve()
+    const tendSoon = () => {
+      tended = tendKeys(tending).catch(() => {})
+    }
     const parts: ServerParts = {
       ...composed({
         database,
@@ -68,6 +82,8 @@ export const liveServer = async (broken: Broken = {}) => {
         tokens,
         verify: async () => ({ ...(await database.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }),
         cursor_key: new Secret('test-'.padEnd(48, 'k')),
+        issuer: tokenIssuer,
+        keys: { want: keySetSource(ring), sign: createSigner({ ring, transit: tending.transit }), tendSoon },
       }),
       logger: false,
     }
@@ -76,11 +92,12 @@ export const liveServer = async (broken: Broken = {}) => {
     closing.unshift(async () => {
       await app.close()
       tokens.stop()
+      await tended
       await database.close()
     })
     return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, database }
   }
-  const first = await replica(broken)
+  const first = await replica(broken, signing)
 
   const minted = new Map<string, Promise<string>>()
   const tokenOf = (subject: string): Promise<string> => {

@@ -76,6 +76,7 @@ const bringUp = async (): Promise<string> => {
     DATABASE_OWNER_URL: database.ownerUrl,
     GATEHOUSE_KEY_ENCRYPTION_KEYS: keyEncryptionKeys(stateDir),
     GATEHOUSE_CHECKPOINT_FILE: join(stateDir, 'checkpoints.jsonl'),
+    GATEHOUSE_PUBLIC_URL: address,
     GATEHOUSE_OIDC_ISSUERS: JSON.stringify([{ issuer, audience: 'gatehouse-api' }]),
   }
   keepEnvironment(stateDir, serverEnv)

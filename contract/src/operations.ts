@@ -10,6 +10,7 @@ import * as projects from './projects.ts'
 import * as roleBindings from './role-bindings.ts'
 import * as roleUpgrades from './role-upgrades.ts'
 import * as roles from './roles.ts'
+import * as signingKeys from './signing-keys.ts'
 import * as users from './users.ts'
 
 const isOperation = (value: unknown): value is Operation =>
@@ -29,6 +30,7 @@ export const operations: readonly Operation[] = [
   invitations,
   policies,
   constraints,
+  signingKeys,
 ]
   .flatMap((file) => Object.values(file).filter(isOperation))
   .sort((a, b) => (a.id < b.id ? -1 : 1))

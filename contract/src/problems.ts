@@ -19,6 +19,7 @@ export const problems = {
   binding_not_found: entry(404, 'There is no such binding.'),
   invitation_not_found: entry(404, 'There is no such invitation.'),
   policy_not_found: entry(404, 'There is no such policy, or no value of it at this scope.'),
+  signing_key_not_found: entry(404, 'There is no such signing key.'),
   constraint_not_found: entry(404, 'There is no such constraint at this scope.'),
   request_timeout: entry(408, 'The request took too long to arrive.'),
   organization_already_exists: entry(409, 'An organization with this slug exists already.'),

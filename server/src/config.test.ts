@@ -9,6 +9,7 @@ const least = {
   GATEHOUSE_OIDC_ISSUERS: issuers,
   GATEHOUSE_KEY_ENCRYPTION_KEYS: `one:${key}`,
   GATEHOUSE_CHECKPOINT_FILE: '/var/lib/gatehouse/checkpoints.jsonl',
+  GATEHOUSE_PUBLIC_URL: 'https://gatehouse.example',
   DATABASE_URL: 'postgres://app:hunter2@db.example/gatehouse',
 }
 const parse = (more: Record<string, string | undefined> = {}) => parseConfig({ ...least, ...more })
@@ -60,6 +61,23 @@ test('HO-03 what is given is taken', () => {
   expect(config.database_owner_url?.reveal()).toBe(owner)
 })
 
+test('TI-13 the issuer, and what its keys are made for', () => {
+  expect(parse()).toMatchObject({ public_url: 'https://gatehouse.example', token_audience: 'gpuaas-api', token_algorithm: 'ES256' })
+  expect(parse({ GATEHOUSE_PROFILE: 'development', GATEHOUSE_PUBLIC_URL: '' }).public_url).toBe('http://localhost:8090')
+  expect(refusal({ GATEHOUSE_PUBLIC_URL: 'https://id.example' })).toContain('the two must differ')
+})
+
+test('TI-14 a transit engine with its token, or none', () => {
+  const url = { GATEHOUSE_TRANSIT_URL: 'https://vault.example/' }
+  expect(parse().transit).toBeNull()
+  expect(refusal(url)).toBe('GATEHOUSE_TRANSIT_URL needs GATEHOUSE_TRANSIT_TOKEN_FILE.')
+  const whole = { ...url, GATEHOUSE_TRANSIT_TOKEN_FILE: '/run/token' }
+  const settings = { url: 'https://vault.example', token_file: '/run/token', mount: 'transit', key: 'gatehouse', namespace: null }
+  expect(parse(whole).transit).toEqual(settings)
+  for (const mount of ['/transit', 'a//b', '../sys', 'a/..', 'tran sit'])
+    expect(refusal({ ...whole, GATEHOUSE_TRANSIT_MOUNT: mount })).toContain('GATEHOUSE_TRANSIT_MOUNT must be')
+})
+
 test('HO-03 an empty setting is one that was not given', () => {
   expect(parse({ GATEHOUSE_PORT: '', DATABASE_OWNER_URL: '' })).toMatchObject({ port: 8090, database_owner_url: null })
   expect(refusal({ DATABASE_URL: '' })).toBe('DATABASE_URL is not set, and there is no default for it.')
@@ -93,6 +111,19 @@ test.each([
   ['GATEHOUSE_KEY_ENCRYPTION_KEYS', 'hunter2-too-short'],
   ['GATEHOUSE_KEY_ENCRYPTION_KEYS', `hunter2 one:${key}`],
   ['GATEHOUSE_KEY_ENCRYPTION_KEYS', `one:${key},one:${key}`],
+  ['GATEHOUSE_PUBLIC_URL', 'http://gatehouse.example'],
+  ['GATEHOUSE_PUBLIC_URL', 'https://gatehouse.example/'],
+  ['GATEHOUSE_PUBLIC_URL', 'https://hunter2@gatehouse.example'],
+  ['GATEHOUSE_PUBLIC_URL', 'https://gatehouse.example?hunter2'],
+  ['GATEHOUSE_PUBLIC_URL', 'https://gatehouse.example#'],
+  ['GATEHOUSE_PUBLIC_URL', 'gatehouse.example'],
+  ['GATEHOUSE_PUBLIC_URL', 'https://id.example'],
+  ['GATEHOUSE_TOKEN_AUDIENCE', ' '],
+  ['GATEHOUSE_TOKEN_ALGORITHM', 'none'],
+  ['GATEHOUSE_TOKEN_ALGORITHM', 'RS256'],
+  ['GATEHOUSE_TRANSIT_URL', 'http://vault.example'],
+  ['GATEHOUSE_TRANSIT_URL', 'https://hunter2@vault.example'],
+  ['GATEHOUSE_TRANSIT_URL', 'https://vault.example'],
   ['GATEHOUSE_CHECKPOINT_SECONDS', '0'],
   ['GATEHOUSE_CHECKPOINT_SECONDS', '3601'],
   ['GATEHOUSE_DRAIN_SECONDS', '1.5'],

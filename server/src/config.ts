@@ -1,6 +1,9 @@
+import { signingAlgorithms } from '@gatehouse/contract/signing-keys'
 import { type KeySource, readKeyRing } from './custody/key-ring.ts'
 import { Secret } from './kernel/secret.ts'
-import { type IssuerSettings, parseIssuers } from './principals/oidc/issuer-settings.ts'
+import type { KeyAlgorithm } from './keys/key-set.ts'
+import type { TransitSettings } from './keys/transit.ts'
+import { type IssuerSettings, isLoopback, parseIssuers } from './principals/oidc/issuer-settings.ts'
 
 /** Every setting there is. The server reads no other, refuses names it does not know, and reads the environment here only. */
 export const configSettings = [
@@ -45,6 +48,41 @@ export const configSettings = [
     is_secret: false,
     purpose: 'A program that prints the same items: the door to a KMS.',
   },
+  {
+    name: 'GATEHOUSE_PUBLIC_URL',
+    default: null,
+    is_secret: false,
+    purpose:
+      'Under which address others reach this installation: the `iss` of its tokens, below which their keys are found. Production wants https; development takes `http://localhost:8090` where it is not set.',
+  },
+  {
+    name: 'GATEHOUSE_TOKEN_AUDIENCE',
+    default: 'gpuaas-api',
+    is_secret: false,
+    purpose: 'The `aud` of machine tokens that this API accepts.',
+  },
+  {
+    name: 'GATEHOUSE_TOKEN_ALGORITHM',
+    default: 'ES256',
+    is_secret: false,
+    purpose:
+      'What the next signing key is made for: `ES256`, `EdDSA` (Ed25519), or for a migration `HS256` with the first key-encryption key, which only those can verify who hold that key.',
+  },
+  {
+    name: 'GATEHOUSE_TRANSIT_URL',
+    default: 'none',
+    is_secret: false,
+    purpose: 'The address of a Vault or OpenBao whose transit engine makes and keeps the signing keys; without it they are sealed here.',
+  },
+  {
+    name: 'GATEHOUSE_TRANSIT_TOKEN_FILE',
+    default: 'none',
+    is_secret: false,
+    purpose: 'A file with the token for it; read at each use, so that an agent may renew it.',
+  },
+  { name: 'GATEHOUSE_TRANSIT_MOUNT', default: 'transit', is_secret: false, purpose: 'Where the transit engine is mounted.' },
+  { name: 'GATEHOUSE_TRANSIT_KEY', default: 'gatehouse', is_secret: false, purpose: 'The name of the key there.' },
+  { name: 'GATEHOUSE_TRANSIT_NAMESPACE', default: 'none', is_secret: false, purpose: 'The namespace, where there are any.' },
   {
     name: 'GATEHOUSE_CHECKPOINT_FILE',
     default: null,
@@ -103,6 +141,10 @@ export interface Config {
   readonly log_level: string
   readonly issuers: readonly IssuerSettings[]
   readonly key_source: KeySource
+  readonly public_url: string
+  readonly token_audience: string
+  readonly token_algorithm: KeyAlgorithm
+  readonly transit: TransitSettings | null
   readonly checkpoint_file: string
   readonly checkpoint_seconds: number
   readonly drain_seconds: number
@@ -164,6 +206,40 @@ const keySourceFrom = (read: (name: Name) => string, profile: Config['profile'])
   return file === 'none' ? { from: 'command', path: command } : { from: 'file', path: file }
 }
 
+/** Compared letter by letter by everybody who verifies a token: it is taken as it is, or not at all. */
+const publicUrlFrom = (text: string, profile: Config['profile'], issuers: readonly IssuerSettings[]): string => {
+  const name: Name = 'GATEHOUSE_PUBLIC_URL'
+  const url = URL.parse(text)
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash || /[\s?#]|\/$/.test(text))
+    throw new ConfigRefused(`${name} must be an http or https URL without credentials, query, fragment and final slash.`)
+  if (profile === 'production' && url.protocol !== 'https:') throw new ConfigRefused(`${name} must be https in production.`)
+  if (issuers.some(({ issuer }) => issuer.replace(/\/+$/, '') === text))
+    throw new ConfigRefused(`${name} is also an issuer of people’s tokens; the two must differ.`)
+  return text
+}
+
+const transitFrom = (read: (name: Name) => string, profile: Config['profile']): TransitSettings | null => {
+  const given = read('GATEHOUSE_TRANSIT_URL')
+  if (given === 'none') return null
+  const url = URL.parse(given)
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
+    throw new ConfigRefused('GATEHOUSE_TRANSIT_URL must be an http or https URL without credentials, query and fragment.')
+  if (profile === 'production' && url.protocol !== 'https:' && !isLoopback(url))
+    throw new ConfigRefused('GATEHOUSE_TRANSIT_URL must be https in production, or on this machine.')
+  const token_file = read('GATEHOUSE_TRANSIT_TOKEN_FILE')
+  if (token_file === 'none') throw new ConfigRefused('GATEHOUSE_TRANSIT_URL needs GATEHOUSE_TRANSIT_TOKEN_FILE.')
+  const word = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/
+  const path = /^[A-Za-z0-9_][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$/
+  const namespace = read('GATEHOUSE_TRANSIT_NAMESPACE')
+  return {
+    url: given.replace(/\/+$/, ''),
+    token_file,
+    mount: matching('GATEHOUSE_TRANSIT_MOUNT', read('GATEHOUSE_TRANSIT_MOUNT'), path, 'a path without slashes around it'),
+    key: matching('GATEHOUSE_TRANSIT_KEY', read('GATEHOUSE_TRANSIT_KEY'), word, 'letters, digits and _ . -'),
+    namespace: namespace === 'none' ? null : matching('GATEHOUSE_TRANSIT_NAMESPACE', namespace, path, 'a path without slashes around it'),
+  }
+}
+
 export const parseConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
   const known = new Set<string>(configSettings.map(({ name }) => name))
   const unknown = Object.keys(environment).filter((name) => name.startsWith('GATEHOUSE_') && !known.has(name))
@@ -184,7 +260,9 @@ export const parseConfig = (environment: Readonly<Record<string, string | undefi
     if (number < least || number > most) throw new ConfigRefused(`${name} must be a whole number from ${least} to ${most}.`)
     return number
   }
+  const isLocal = profile === 'development' && !environment.GATEHOUSE_PUBLIC_URL
   const owner = read('DATABASE_OWNER_URL')
+  const issuers = issuersFrom(read('GATEHOUSE_OIDC_ISSUERS'), profile)
   const collector = read('OTEL_EXPORTER_OTLP_ENDPOINT')
   return {
     profile,
@@ -192,8 +270,12 @@ export const parseConfig = (environment: Readonly<Record<string, string | undefi
     port: whole('GATEHOUSE_PORT', 0, 65_535),
     region: matching('GATEHOUSE_REGION', read('GATEHOUSE_REGION'), /^[a-z0-9-]{1,32}$/, 'lower-case letters, digits and hyphens'),
     log_level: oneOf('GATEHOUSE_LOG_LEVEL', read('GATEHOUSE_LOG_LEVEL'), levels),
-    issuers: issuersFrom(read('GATEHOUSE_OIDC_ISSUERS'), profile),
+    issuers,
     key_source: keySourceFrom(read, profile),
+    public_url: publicUrlFrom(isLocal ? 'http://localhost:8090' : read('GATEHOUSE_PUBLIC_URL'), profile, issuers),
+    token_audience: matching('GATEHOUSE_TOKEN_AUDIENCE', read('GATEHOUSE_TOKEN_AUDIENCE'), /^\S{1,255}$/, 'one word'),
+    token_algorithm: oneOf('GATEHOUSE_TOKEN_ALGORITHM', read('GATEHOUSE_TOKEN_ALGORITHM'), signingAlgorithms),
+    transit: transitFrom(read, profile),
     checkpoint_file: read('GATEHOUSE_CHECKPOINT_FILE'),
     checkpoint_seconds: whole('GATEHOUSE_CHECKPOINT_SECONDS', 1, 3600),
     drain_seconds: whole('GATEHOUSE_DRAIN_SECONDS', 0, 300),

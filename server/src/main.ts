@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { authRejections } from './audit/auth-rejections.ts'
 import { countedAppend } from './audit/counted-append.ts'
 import { parseConfig } from './config.ts'
@@ -9,6 +10,10 @@ import { CheckpointsRefused } from './installation/checkpoint.ts'
 import { requireNotBehind } from './installation/compare-heads.ts'
 import { ownSecret } from './installation/own-secrets.ts'
 import { writeCheckpoint } from './installation/write-checkpoint.ts'
+import { keySetSource } from './keys/key-set.ts'
+import { createSigner } from './keys/signer.ts'
+import { tendKeys } from './keys/tend-keys.ts'
+import { createTransit } from './keys/transit.ts'
 import { openInstallation } from './open-installation.ts'
 import { humanTokens } from './principals/oidc/human-tokens.ts'
 import { sentenceOf } from './start-sentence.ts'
@@ -32,6 +37,10 @@ const start = async () => {
   const rejections = authRejections(database, append)
   const stopTracing = await startTracing(config.otlp_endpoint === null ? null : { endpoint: config.otlp_endpoint })
   const tokens = humanTokens(issuers)
+  const transit = config.transit && createTransit(config.transit)
+  const tending = { database, append, ring, transit, algorithm: config.token_algorithm }
+  await tendKeys(tending)
+  const next_key = new EventEmitter()
   app = await createServer({
     ...composed({
       database,
@@ -40,6 +49,8 @@ const start = async () => {
       verify,
       tokens,
       cursor_key: await ownSecret(database, ring, 'cursor_key'),
+      issuer: { url: config.public_url, audience: config.token_audience },
+      keys: { want: keySetSource(ring), sign: createSigner({ ring, transit }), tendSoon: () => next_key.emit('wanted') },
     }),
     logger: loggerOptions(config.log_level),
     metrics,
@@ -64,6 +75,8 @@ const start = async () => {
       throw error
     }
   })
+  const keys = every(60, 'tending the signing keys', () => tendKeys(tending))
+  next_key.on('wanted', keys.tick)
   const counts = every(60, 'recording refused tokens', rejections.flush)
 
   let stopping = false
@@ -71,7 +84,7 @@ const start = async () => {
     if (stopping) return
     stopping = true
     log.info({ because }, 'stopping')
-    for (const { timer } of [sweep, checkpoint, counts]) clearInterval(timer)
+    for (const { timer } of [sweep, checkpoint, counts, keys]) clearInterval(timer)
     // Requests under way are answered; what comes after gets no connection.
     await app.close()
     await counts.tick()

@@ -35,6 +35,7 @@ const check = async (profile: 'production' | 'development', url: string, ownerUr
     GATEHOUSE_OIDC_ISSUERS: JSON.stringify([{ issuer: 'https://id.example', audience: 'gatehouse-api' }]),
     GATEHOUSE_KEY_ENCRYPTION_KEYS: `one:${'k'.repeat(43)}`,
     GATEHOUSE_CHECKPOINT_FILE: '/nonexistent/checkpoints.jsonl',
+    GATEHOUSE_PUBLIC_URL: 'https://gatehouse.example',
     DATABASE_URL: url,
     DATABASE_OWNER_URL: ownerUrl,
   })

@@ -3,12 +3,17 @@ import { auditTrailRoutes } from './audit-trail/audit-trail-routes.ts'
 import type { VerifyRecord } from './audit-trail/verify-audit-logs.ts'
 import type { Database } from './db/database.ts'
 import { decisionRoutes } from './decisions/decision-routes.ts'
-import type { Fresh } from './epochs/fresh.ts'
+import type { Fresh, Wanted } from './epochs/fresh.ts'
 import { sealedCursors } from './http/cursor.ts'
 import { type EnvelopeColumn, installationEnvelopes } from './installation/rewrap.ts'
 import { endInvitations } from './invitations/end-with-membership.ts'
 import { invitationRoutes } from './invitations/invitation-routes.ts'
 import type { Secret } from './kernel/secret.ts'
+import { signingKeyEnvelopes } from './keys/envelopes.ts'
+import type { KeySet } from './keys/key-set.ts'
+import { publicKeys } from './keys/public-keys.ts'
+import type { Sign } from './keys/signer.ts'
+import { signingKeyRoutes } from './keys/signing-key-routes.ts'
 import { policyAdminRoutes } from './policy-admin/policy-admin-routes.ts'
 import type { UserDisabling } from './principals/disable-user.ts'
 import { identifyPerson } from './principals/identify-person.ts'
@@ -37,10 +42,18 @@ export interface Parts {
   readonly verify: VerifyRecord
   readonly cursor_key: Secret
   readonly tokens: Pick<HumanTokens, 'validate'>
+  /** As whom tokens are issued, and for whom this API accepts them. */
+  readonly issuer: { readonly url: string; readonly audience: string }
+  readonly keys: {
+    readonly want: () => Wanted<KeySet>
+    readonly sign: Sign
+    /** A next key is needed; it is made aside. */
+    readonly tendSoon: () => void
+  }
 }
 
 /** Every operation with the verb that answers it. */
-const answersWith = ({ verify }: Pick<Parts, 'verify'>) => [
+const answersWith = ({ verify, keys }: Pick<Parts, 'verify' | 'keys'>) => [
   ...principalRoutes(onUserDisabling),
   ...tenancyRoutes(tenancySubscribers),
   ...roleRoutes,
@@ -48,11 +61,13 @@ const answersWith = ({ verify }: Pick<Parts, 'verify'>) => [
   ...policyAdminRoutes,
   ...auditTrailRoutes(verify),
   ...decisionRoutes,
+  ...signingKeyRoutes(keys.tendSoon),
 ]
 
 /** The product behind its HTTP door; who composes a server adds how it is observed and stopped. */
-export const composed = ({ database, fresh, append, verify, cursor_key, tokens }: Parts) => ({
-  answers: answersWith({ verify }),
+export const composed = ({ database, fresh, append, verify, cursor_key, tokens, keys }: Parts) => ({
+  answers: answersWith({ verify, keys }),
+  documents: [publicKeys(keys.want)],
   database,
   fresh,
   append,
@@ -61,4 +76,4 @@ export const composed = ({ database, fresh, append, verify, cursor_key, tokens }
 })
 
 /** Every column that holds sealed secrets: what re-wrapping must reach. */
-export const envelopeColumns: readonly EnvelopeColumn[] = [installationEnvelopes]
+export const envelopeColumns: readonly EnvelopeColumn[] = [installationEnvelopes, signingKeyEnvelopes]

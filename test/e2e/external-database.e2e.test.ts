@@ -31,6 +31,7 @@ const production = (database: { appUrl: string; ownerUrl?: string }): Environmen
   GATEHOUSE_OIDC_ISSUERS: issuers(issuer),
   GATEHOUSE_KEY_ENCRYPTION_KEYS: `first:${sealingKey}`,
   GATEHOUSE_CHECKPOINT_FILE: join(checkpoints, new URL(database.appUrl).pathname),
+  GATEHOUSE_PUBLIC_URL: 'https://gatehouse.example',
   DATABASE_URL: database.appUrl,
   DATABASE_OWNER_URL: database.ownerUrl,
 })

@@ -76,6 +76,7 @@ const script = async (name: string, words: Record<string, string>): Promise<{ co
   const { heard, closed } = launch('bash', [join(project, `scripts/ops/${name}.sh`), ...given], {
     ...settings(),
     GATEHOUSE_PROFILE: 'production',
+    GATEHOUSE_PUBLIC_URL: 'https://gatehouse.example.com',
     GATEHOUSE_OIDC_ISSUERS: JSON.stringify([{ issuer: 'https://sso.example.com', audience: 'gatehouse-api' }]),
   })
   return { code: await closed, text: heard.text }

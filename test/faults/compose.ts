@@ -7,9 +7,13 @@ import { keepFresh } from '../../server/src/epochs/fresh.ts'
 import { createServer, type ServerParts } from '../../server/src/http/server.ts'
 import { auditKey } from '../../server/src/installation/own-secrets.ts'
 import { Secret } from '../../server/src/kernel/secret.ts'
+import { keySetSource } from '../../server/src/keys/key-set.ts'
+import { createSigner } from '../../server/src/keys/signer.ts'
+import { type Tending, tendKeys } from '../../server/src/keys/tend-keys.ts'
 import { humanTokens } from '../../server/src/principals/oidc/human-tokens.ts'
 import { loggerOptions } from '../../server/src/telemetry/logger-options.ts'
 import { composed } from '../../server/src/wiring.ts'
+import { tokenIssuer } from '../live-server.ts'
 import { brokenAs } from './builds.ts'
 import type { Settings } from './server-process.ts'
 import { type Reached, withFaults } from './statement-faults.ts'
@@ -18,8 +22,12 @@ import { type Reached, withFaults } from './statement-faults.ts'
 export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, logLevel }: Settings, reached: Reached) => {
   const direct = openDatabase({ url: appUrl, onError: (error) => logLevel === 'silent' || console.error(`database: ${error.message}`) })
   const database = withFaults(direct, reached)
-  const key = await auditKey(direct, parseKeyRing(keys))
+  const ring = parseKeyRing(keys)
+  const key = await auditKey(direct, ring)
   const append = appendWith({ region: 'test', key })
+  const tending: Tending = { database: direct, append, ring, transit: null, algorithm: 'ES256' }
+  await tendKeys(tending)
+  let tended: Promise<unknown> = Promise.resolve()
   const tokens = humanTokens([issuer])
   const broken = brokenAs(build)
   const parts: ServerParts = {
@@ -30,6 +38,14 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
       tokens,
       verify: async () => ({ ...(await direct.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }),
       cursor_key: new Secret(cursorKey),
+      issuer: tokenIssuer,
+      keys: {
+        want: keySetSource(ring),
+        sign: createSigner({ ring, transit: null }),
+        tendSoon: () => {
+          tended = tendKeys(tending).catch(() => {})
+        },
+      },
     }),
     logger: loggerOptions(logLevel),
   }
@@ -44,6 +60,7 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
     close: async () => {
       await app.close()
       tokens.stop()
+      await tended
       await direct.close()
     },
   }

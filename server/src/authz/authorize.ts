@@ -130,7 +130,14 @@ export const authorizedAmong = async <R extends object>(work: Work, action: Acti
   return rows.filter((_, index) => decide(action, facts[index]!).decision === 'allow')
 }
 
-export type SystemCause = 'first_sign_in' | 'sign_in' | 'founding' | 'membership_cascade' | 'development_seed' | 'operator_script' | 'key_tending'
+export type SystemCause =
+  | 'first_sign_in'
+  | 'sign_in'
+  | 'founding'
+  | 'membership_cascade'
+  | 'development_seed'
+  | 'operator_script'
+  | 'key_tending'
 /**
  * The product's own doings hold a proof too; each names its cause, and no request can come by one. It leaves nothing in the trail:
  * it may neither pass for a decision about the caller nor be asked of him again when his answer is replayed.

@@ -12,6 +12,7 @@ import type { Actor } from '../work/work.ts'
 import type { Answer } from './answer.ts'
 import { correlationIdOf } from './correlation.ts'
 import { serveDocs } from './docs.ts'
+import { type PublicDocument, serveDocument } from './documents.ts'
 import { drainOnClose } from './drain.ts'
 import { guardHeaders } from './guard-headers.ts'
 import { serveHealth } from './health.ts'
@@ -43,6 +44,8 @@ declare module 'fastify' {
 
 export interface ServerParts extends Rails {
   readonly answers: readonly Answer[]
+  /** What anybody may read. */
+  readonly documents?: readonly PublicDocument[]
   readonly fresh: Fresh
   /** Who a bearer token speaks for; throws a problem if for nobody. */
   readonly identify: (token: string, correlation_id: string, fresh: FreshReader) => Promise<Actor>
@@ -166,6 +169,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   })
 
   for (const each of parts.answers) mount(app, each, { ...parts, metrics: observers.metrics, countRequest })
+  for (const document of parts.documents ?? []) serveDocument(app, document, { fresh: parts.fresh, countRequest })
   serveHealth(app, { ...parts, ...observers, isDraining: drain.isDraining })
   const document = openApiDocument(parts.answers.map(({ operation }) => operation))
   app.get('/openapi.json', async () => document)

@@ -39,6 +39,12 @@ export const policyDefinitions = {
   },
   'auth.iam_token_issuer.default_ttl_seconds': seconds('Lifetime of every other machine token when none is asked for.', 900, 60, 86_400),
   'auth.iam_token_issuer.max_ttl_seconds': seconds('No machine token lives longer.', 3600, 60, 86_400),
+  'auth.iam_token_issuer.jwks_max_age_seconds': seconds(
+    'How long others may keep the published key set; a new key waits as long before it signs.',
+    300,
+    1,
+    86_400,
+  ),
   'auth.iam_token_issuer.allowed_audiences': {
     type: 'string_list',
     purpose: 'Audiences that a machine token may name.',

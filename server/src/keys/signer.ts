@@ -1,0 +1,52 @@
+import { createHmac, createPrivateKey, type KeyObject, sign, verify } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { unseal } from '../custody/envelope.ts'
+import type { KeyRing } from '../custody/key-ring.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { SigningKey } from './key-set.ts'
+import { boundOf } from './make-key.ts'
+import type { Transit } from './transit.ts'
+
+/** The bytes of a JWS signature over `input`. */
+export type Sign = (key: SigningKey, input: Buffer) => Promise<Buffer>
+
+const unavailable = (why: string, cause?: unknown) => new Problem('dependency_unavailable', undefined, new Error(why, { cause }))
+
+/** ES256 as JWS wants it: two numbers of 32 bytes, not DER. */
+const asJws = (key: KeyObject) => ({ key, dsaEncoding: 'ieee-p1363' }) as const
+const hashOf = ({ alg }: SigningKey) => (alg === 'ES256' ? 'sha256' : null)
+
+/**
+ * Signs with the key's private part, wherever that is. A key that cannot be had is no other key: nothing is issued.
+ */
+export const createSigner = ({ ring, transit }: { readonly ring: KeyRing; readonly transit: Transit | null }): Sign => {
+  // Opening an envelope costs more than signing.
+  const opened = new LRUCache<string, KeyObject>({ max: 4 })
+
+  const privateKeyOf = (kid: string, envelope: unknown): KeyObject => {
+    const known = opened.get(kid)
+    if (known) return known
+    try {
+      const key = createPrivateKey({ key: JSON.parse(unseal(ring, envelope, boundOf(kid)).reveal()), format: 'jwk' })
+      opened.set(kid, key)
+      return key
+    } catch (error) {
+      throw unavailable('the envelope of the signing key does not open', error)
+    }
+  }
+
+  return async (key, input) => {
+    const { custody, kid } = key
+    if (custody.kind === 'envelope') return sign(hashOf(key), input, asJws(privateKeyOf(kid, custody.envelope)))
+    if (custody.kind === 'envelope_key') {
+      const shared = ring.keyOf(custody.key_id)
+      if (!shared) throw unavailable('the key-encryption key that tokens are signed with is not configured')
+      return createHmac('sha256', shared).update(input).digest()
+    }
+    if (!transit) throw unavailable('the signing key lies with a transit engine, and none is configured')
+    const signature = await transit.sign(custody, key.alg, input)
+    // Whatever answered there, a token that nobody can verify is not given out.
+    if (!verify(hashOf(key), input, asJws(custody.key), signature)) throw unavailable('the transit engine answered with a wrong signature')
+    return signature
+  }
+}

@@ -1,0 +1,75 @@
+import type { Append } from '../audit/append.ts'
+import { record } from '../audit/record.ts'
+import { systemProof } from '../authz/authorize.ts'
+import type { Database } from '../db/database.ts'
+import { newId } from '../kernel/ids.ts'
+import { systemWork, type Work } from '../work/work.ts'
+import { isAsConfigured, type KeyMaking, makeKey } from './make-key.ts'
+import { activateKey, endKey, insertKey, type KeyRow, liveKeys, lockKeys, type NewKey } from './signing-key-queries.ts'
+
+export interface Tending extends KeyMaking {
+  readonly database: Database
+  readonly append: Append
+}
+
+const stateOf = (rows: readonly KeyRow[], making: KeyMaking) => {
+  const staged = rows.find(({ state }) => state === 'staged')
+  const active = rows.find(({ state }) => state === 'active')
+  const fits = staged !== undefined && isAsConfigured(staged, making)
+  return {
+    staged,
+    active,
+    /** Without one that signs, the next one made or staged signs at once: there is nothing to wait for. */
+    is_key_missing: active === undefined ? staged === undefined : !fits,
+  }
+}
+
+const proof = systemProof('key_tending', 'platform.admin', {})
+
+const noted = (work: Work, verb: string, { kid, alg, custody }: Pick<KeyRow, 'kid' | 'alg' | 'custody'>, more: object = {}) =>
+  record(work, {
+    action: `signing_key.${verb}`,
+    resource_type: 'signing_key',
+    resource_id: kid,
+    severity: verb === 'activate' ? 'high' : 'info',
+    metadata: { alg, custody, ...more },
+  })
+
+/** Behind the lock: whatever is still missing is put there, and what has had its time is put away. */
+const settle = async (work: Work, tending: Tending, made: NewKey | undefined): Promise<void> => {
+  await work.tx.one(lockKeys())
+  const rows = await work.tx.many(liveKeys())
+  const { staged, active, is_key_missing } = stateOf(rows, tending)
+  const put_away = async (row: KeyRow, reason: string) => {
+    await work.tx.one(endKey(proof, row.kid, { state: 'retired', by: null, reason, now: work.now }))
+    noted(work, 'retire', row, { reason })
+  }
+  for (const row of rows) if (row.state === 'grace' && row.grace_until! < work.now) await put_away(row, 'its grace is over')
+  if (!active && staged) {
+    await work.tx.one(activateKey(proof, staged.kid, work.now))
+    noted(work, 'activate', staged)
+  }
+  if (!made || !is_key_missing) return
+  if (active && staged) await put_away(staged, 'another kind of key is configured')
+  const inserted = await work.tx.maybe(insertKey(proof, made, active ? 'staged' : 'active', work.now))
+  if (inserted) noted(work, active ? 'stage' : 'activate', inserted)
+}
+
+/**
+ * Sees to it that there is a key that signs, and a next one that everybody can know ahead of its use. To be run at the start and now and
+ * then; several processes may.
+ */
+export const tendKeys = async (tending: Tending): Promise<void> => {
+  const { database, append } = tending
+  // First one that signs, then the next one.
+  for (const _ of ['active', 'staged']) {
+    const before = stateOf(await database.reader.many(liveKeys()), tending)
+    // Made outside of the transaction: it may be made elsewhere, and take its time.
+    const made = before.is_key_missing ? await makeKey(tending) : undefined
+    await database.transaction('write', async (tx) => {
+      const work = systemWork(tx, 'key_tending', newId('correlation'))
+      await settle(work, tending, made)
+      await append(work)
+    })
+  }
+}
