@@ -1,21 +1,30 @@
 import type { KeyObject } from 'node:crypto'
+import type { Tx } from '../db/database.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { AuditEvent, Work } from '../work/work.ts'
-import { insertChained, lockHead, openHead } from './audit-queries.ts'
+import { type Head, insertChained, lockHeads, openHead } from './audit-queries.ts'
 import { type ChainedRow, chainOf, linkHash, metadataText, microseconds, textOf } from './chain.ts'
 import { resourceName } from './resource-name.ts'
 
 type Hashed = ChainedRow & { hash: Buffer }
+type Entry = readonly [work: Work, event: AuditEvent]
 
-const extend = async ({ region, key }: AuditSeal, work: Work, chain_id: string, events: readonly AuditEvent[]): Promise<void> => {
-  const head = (await work.tx.maybe(lockHead(chain_id))) ?? (await work.tx.one(openHead(chain_id)))
-  let previous = head.hash
-  const rows = events.map((event, index): Hashed => {
+/** The ends of these chains, from now on ours until the commit; locked in the order of their ids, in one statement. */
+const lockedHeads = async (tx: Tx, chain_ids: readonly string[]): Promise<ReadonlyMap<string, Head>> => {
+  const heads = new Map((await tx.many(lockHeads(chain_ids))).map((head) => [head.chain_id, head]))
+  // A chain begins once. Two that begin the same ones in different orders may stop each other, and the loser is tried again.
+  for (const chain_id of chain_ids) if (!heads.has(chain_id)) heads.set(chain_id, await tx.one(openHead(chain_id)))
+  return heads
+}
+
+const linked = ({ region, key }: AuditSeal, { chain_id, seq, hash }: Head, entries: readonly Entry[]): Hashed[] => {
+  let previous = hash
+  return entries.map(([work, event], index): Hashed => {
     const row: ChainedRow = {
       ...event,
       chain_id,
-      seq: head.seq + index + 1,
+      seq: seq + index + 1,
       id: newId('audit'),
       occurred_at: microseconds(work.now),
       correlation_id: work.correlation_id,
@@ -28,11 +37,10 @@ const extend = async ({ region, key }: AuditSeal, work: Work, chain_id: string, 
     previous = linkHash(key, previous, textOf(row))
     return { ...row, hash: previous }
   })
-  await work.tx.one(insertChained(chain_id, rows))
 }
 
-/** Appends the events of a work to their chains. */
-export type Append = (work: Work) => Promise<void>
+/** Appends the events of works to their chains; several works share one transaction. */
+export type Append = (...works: readonly [Work, ...Work[]]) => Promise<void>
 
 /** What the process must know to write a record: where it is, and the key of the chains. */
 export interface AuditSeal {
@@ -41,15 +49,27 @@ export interface AuditSeal {
 }
 
 /**
- * Writes the events of a work, as the last thing before its commit: the chain's lock is held only from here to there. Chains are
- * locked in one order. What cannot be recorded does not happen.
+ * Writes the events of the works of one transaction, as the last thing before its commit: the locks of their chains are held only from
+ * here to there. However many works and chains, it is two statements. What cannot be recorded does not happen.
  */
 export const appendWith =
   (seal: AuditSeal): Append =>
-  async (work) => {
-    const chains = Map.groupBy(work.trail.events, ({ tenant_id }) => chainOf(tenant_id))
+  async (...works) => {
+    const entries = works.flatMap((work) => work.trail.events.map((event): Entry => [work, event]))
+    if (entries.length === 0) return
+    const { tx } = works[0]
+    const chains = Map.groupBy(entries, ([, { tenant_id }]) => chainOf(tenant_id))
     try {
-      for (const [chain_id, events] of [...chains].sort(([a], [b]) => (a < b ? -1 : 1))) await extend(seal, work, chain_id, events)
+      const heads = await lockedHeads(tx, [...chains.keys()].sort())
+      const rows = [...chains].map(([chain_id, of_chain]) => linked(seal, heads.get(chain_id)!, of_chain))
+      const moved = await tx.many(
+        insertChained(
+          rows.flat(),
+          rows.map((each) => each.at(-1)!),
+          rows.map((each) => each.length),
+        ),
+      )
+      if (moved.length !== chains.size) throw new Error('the end of a chain is not where it was')
     } catch (error) {
       throw new Problem('dependency_unavailable', undefined, error)
     }

@@ -5,9 +5,11 @@ import type { ChainedRow } from './chain.ts'
 
 const Bytes = Type.Unsafe<Buffer>(Type.Any())
 const Head = Exactly({ chain_id: Type.String(), seq: Type.Integer(), hash: Bytes })
+export type Head = Static<typeof Head>
 
-export const lockHead = (chain_id: string) => sql(Head)`
-  select chain_id, seq, hash from audit_heads where chain_id = ${chain_id} for update`
+/** Rows are locked as they are put in order, so whoever locks several does it in the same order as everybody. */
+export const lockHeads = (chain_ids: readonly string[]) => sql(Head)`
+  select chain_id, seq, hash from audit_heads where chain_id = any (${chain_ids}::uuid[]) order by chain_id for update`
 
 /** The first row of a chain; whoever comes second at the same moment waits here and goes on from the first. */
 export const openHead = (chain_id: string) => sql(Head)`
@@ -15,15 +17,20 @@ export const openHead = (chain_id: string) => sql(Head)`
   on conflict (chain_id) do update set seq = h.seq
   returning chain_id, seq, hash`
 
-/** Adds rows and moves the head, in one statement. */
-export const insertChained = (chain_id: string, rows: readonly (ChainedRow & { hash: Buffer })[]) => sql(Exactly({ seq: Type.Integer() }))`
+type Hashed = ChainedRow & { hash: Buffer }
+
+/** Adds rows and moves the heads, in one statement; `lasts` and `counts` say of each chain with which row it ends then, and how many are new. */
+export const insertChained = (rows: readonly Hashed[], lasts: readonly Hashed[], counts: readonly number[]) => sql(
+  Exactly({ seq: Type.Integer() }),
+)`
   with added as (
     insert into audit_logs (chain_id, seq, id, occurred_at, correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id,
                             resource_type, resource_id, resource_name, action, result, reason_code, severity, metadata, hash)
-    select ${chain_id}::uuid, r.seq, r.id, r.occurred_at, r.correlation_id, r.actor_type, r.actor_id, r.platform_role, r.tenant_id, r.project_id,
+    select r.chain_id, r.seq, r.id, r.occurred_at, r.correlation_id, r.actor_type, r.actor_id, r.platform_role, r.tenant_id, r.project_id,
            r.resource_type, r.resource_id, r.resource_name, r.action, r.result, r.reason_code, r.severity, r.metadata::json, r.hash
       from unnest(
-             ${rows.map(({ seq }) => seq)}::bigint[], ${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ occurred_at }) => occurred_at)}::timestamptz[],
+             ${rows.map(({ chain_id }) => chain_id)}::uuid[], ${rows.map(({ seq }) => seq)}::bigint[],
+             ${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ occurred_at }) => occurred_at)}::timestamptz[],
              ${rows.map(({ correlation_id }) => correlation_id)}::text[], ${rows.map(({ actor_type }) => actor_type)}::text[],
              ${rows.map(({ actor_id }) => actor_id)}::text[], ${rows.map(({ platform_role }) => platform_role)}::text[],
              ${rows.map(({ tenant_id }) => tenant_id)}::uuid[], ${rows.map(({ project_id }) => project_id)}::uuid[],
@@ -31,12 +38,14 @@ export const insertChained = (chain_id: string, rows: readonly (ChainedRow & { h
              ${rows.map(({ resource_name }) => resource_name)}::text[], ${rows.map(({ action }) => action)}::text[],
              ${rows.map(({ result }) => result)}::text[], ${rows.map(({ reason_code }) => reason_code)}::text[],
              ${rows.map(({ severity }) => severity)}::text[], ${rows.map(({ metadata }) => metadata)}::text[], ${rows.map(({ hash }) => hash)}::bytea[])
-        as r (seq, id, occurred_at, correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id,
+        as r (chain_id, seq, id, occurred_at, correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id,
               resource_type, resource_id, resource_name, action, result, reason_code, severity, metadata, hash)
     returning seq)
-  update audit_heads set seq = ${rows.at(-1)?.seq}::bigint, hash = ${rows.at(-1)?.hash}::bytea
-   where chain_id = ${chain_id} and seq + (select count(*) from added) = ${rows.at(-1)?.seq}::bigint
-  returning seq`
+  update audit_heads h set seq = l.seq, hash = l.hash
+    from unnest(${lasts.map(({ chain_id }) => chain_id)}::uuid[], ${lasts.map(({ seq }) => seq)}::bigint[],
+                ${lasts.map(({ hash }) => hash)}::bytea[], ${counts}::bigint[]) as l (chain_id, seq, hash, n)
+   where h.chain_id = l.chain_id and h.seq + l.n = l.seq and (select count(*) from added) = ${rows.length}::bigint
+  returning h.seq`
 
 const text = Nullable(Type.String())
 /** Whatever somebody may have put there: the table's own checks can be dropped by its owner. */
