@@ -10,6 +10,7 @@ import * as projects from './projects.ts'
 import * as roleBindings from './role-bindings.ts'
 import * as roleUpgrades from './role-upgrades.ts'
 import * as roles from './roles.ts'
+import * as serviceAccounts from './service-accounts.ts'
 import * as signingKeys from './signing-keys.ts'
 import * as users from './users.ts'
 
@@ -26,6 +27,7 @@ export const operations: readonly Operation[] = [
   roles,
   roleBindings,
   roleUpgrades,
+  serviceAccounts,
   members,
   invitations,
   policies,

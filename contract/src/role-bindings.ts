@@ -1,5 +1,5 @@
 import Type, { type Static, type TProperties } from 'typebox'
-import { listOperation, operation } from './operation.ts'
+import { type ActorType, listOperation, operation } from './operation.ts'
 import type { ProblemCode } from './problems.ts'
 import { inOrganization, inProject, RoleName } from './roles.ts'
 import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
@@ -7,6 +7,7 @@ import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.t
 const maybe = Type.Optional
 const Version = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
 const PrincipalType = OneOf(['user', 'service_account'])
+export type PrincipalType = Static<typeof PrincipalType>
 
 export const RoleBinding = Named('RoleBinding', {
   id: Id('binding'),
@@ -44,7 +45,9 @@ interface BindingScope<P extends TProperties, R extends string, A extends string
   readonly path: string
   readonly params: P
   readonly read: R
-  readonly assign: A
+  /** Who may give and take roles: by either key. */
+  readonly assign: readonly A[]
+  readonly readers: readonly ActorType[]
   readonly missing: ProblemCode
 }
 
@@ -54,32 +57,30 @@ const listIn = <P extends TProperties, R extends string, A extends string>({
   path,
   params,
   read,
+  readers,
   missing,
 }: BindingScope<P, R, A>) =>
   listOperation({
     id: `role_binding.list_${name}`,
     path: `${path}/role-bindings`,
     summary: `Who is bound to which role in ${whose}.`,
-    actors: ['user'],
+    actors: readers,
     action: read,
     params,
     item: RoleBinding,
     problems: [missing],
   })
 
-const createIn = <P extends TProperties, R extends string, A extends string>({
-  name,
-  path,
-  params,
-  assign,
-  missing,
-}: BindingScope<P, R, A>) =>
+const createIn = <P extends TProperties, R extends string, A extends string>(
+  { name, path, params, assign, missing }: BindingScope<P, R, A>,
+  more: readonly ProblemCode[],
+) =>
   operation({
     id: `role_binding.create_${name}`,
     method: 'POST',
     path: `${path}/role-bindings`,
     summary:
-      'Bind a member to a role that is within your own authority. Another version of a role that he has takes the place of the older.',
+      'Bind a member, or in a project a service account, to a role that is within your own authority. Another version of a role that it has takes the place of the older.',
     actors: ['user'],
     action: assign,
     effect: 'change',
@@ -94,7 +95,7 @@ const createIn = <P extends TProperties, R extends string, A extends string>({
     }),
     reply: RoleBinding,
     success: 201,
-    problems: [missing, 'role_not_found', 'role_not_assignable', 'not_tenant_member', 'not_project_member', 'binding_already_exists'],
+    problems: [missing, 'role_not_found', 'role_not_assignable', 'binding_already_exists', ...more],
   })
 
 const endIn = <P extends TProperties, R extends string, A extends string>({ name, path, params, assign, missing }: BindingScope<P, R, A>) =>
@@ -111,13 +112,18 @@ const endIn = <P extends TProperties, R extends string, A extends string>({ name
     problems: [missing, 'binding_not_found', 'last_owner'],
   })
 
-const organization = { ...inOrganization, assign: 'tenant.role.assign' } as const
-const project = { ...inProject, assign: 'project.role.assign' } as const
+const organization = { ...inOrganization, assign: ['tenant.role.assign'], readers: ['user'] } as const
+const project = {
+  ...inProject,
+  // The second for service accounts alone.
+  assign: ['project.role.assign', 'project.service_account.manage'],
+  readers: ['user', 'service_account'],
+} as const
 
 export const listOrganizationBindings = listIn(organization)
 export const listProjectBindings = listIn(project)
-export const createOrganizationBinding = createIn(organization)
-export const createProjectBinding = createIn(project)
+export const createOrganizationBinding = createIn(organization, ['not_tenant_member'])
+export const createProjectBinding = createIn(project, ['not_project_member', 'service_account_not_found'])
 export const endOrganizationBinding = endIn(organization)
 export const endProjectBinding = endIn(project)
 

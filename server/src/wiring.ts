@@ -23,6 +23,7 @@ import { endBindings } from './roles/end-bindings.ts'
 import { bindFirstProjectOwner, bindFirstTenantOwner } from './roles/found-owners.ts'
 import { requireAnotherSuperadmin } from './roles/last-superadmin.ts'
 import { roleRoutes } from './roles/role-routes.ts'
+import { serviceAccountRoutes } from './service-accounts/service-account-routes.ts'
 import type { TenancySubscribers } from './tenancy/subscribers.ts'
 import { tenancyRoutes } from './tenancy/tenancy-routes.ts'
 
@@ -57,6 +58,7 @@ const answersWith = ({ verify, keys }: Pick<Parts, 'verify' | 'keys'>) => [
   ...principalRoutes(onUserDisabling),
   ...tenancyRoutes(tenancySubscribers),
   ...roleRoutes,
+  ...serviceAccountRoutes,
   ...invitationRoutes,
   ...policyAdminRoutes,
   ...auditTrailRoutes(verify),

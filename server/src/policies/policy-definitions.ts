@@ -22,7 +22,9 @@ const seconds = (purpose: string, value: number | undefined, minimum: number, ma
   ...(value === undefined ? {} : { default: value }),
   bounds: { minimum, maximum },
 })
-/** A tenant or project may live by a shorter time than the platform's, never by a longer one. */
+/** Whole ones within bounds, as above; the key says which. */
+const milliseconds = seconds
+/** A tenant or project may live by less than the platform allows, never by more. */
 const shorterBelow = { scopes: ['global', 'tenant', 'project'], direction: 'tighten_lower' } as const
 
 const perMinute = (purpose: string, value: number): Defined & { type: 'integer' } => ({
@@ -35,6 +37,13 @@ const perMinute = (purpose: string, value: number): Defined & { type: 'integer' 
 export const policyDefinitions = {
   'auth.service_account_token_ttl_seconds': {
     ...seconds('Lifetime of service-account and shared-runtime operator tokens.', 3600, 60, 86_400),
+    ...shorterBelow,
+  },
+  'auth.service_account_max_keys': {
+    type: 'integer',
+    purpose: 'How many keys that still count one service account may have.',
+    default: 10,
+    bounds: { minimum: 1, maximum: 100 },
     ...shorterBelow,
   },
   'auth.iam_token_issuer.default_ttl_seconds': seconds('Lifetime of every other machine token when none is asked for.', 900, 60, 86_400),
@@ -61,6 +70,31 @@ export const policyDefinitions = {
     ...seconds('Lifetime of brokered provider sessions.', 3600, 60, 43_200),
     ...shorterBelow,
   },
+  'auth.wrong_secret.first_delay_milliseconds': milliseconds('How late the first wrong secret is answered.', 100, 0, 5000),
+  'auth.wrong_secret.longest_delay_milliseconds': milliseconds(
+    'Each further wrong secret for the same key from the same network is answered twice as late as the one before, but never later than this.',
+    5000,
+    0,
+    30_000,
+  ),
+  'auth.wrong_secret.most_waiting': {
+    type: 'integer',
+    purpose: 'How many wrong secrets for one key from one network wait for their answer at a time; further ones are told to come later.',
+    default: 4,
+    bounds: { minimum: 1, maximum: 1000 },
+  },
+  'auth.wrong_secret.most_waiting_in_all': {
+    type: 'integer',
+    purpose: 'The same for all keys and networks together, in each process.',
+    default: 500,
+    bounds: { minimum: 1, maximum: 100_000 },
+  },
+  'auth.wrong_secret.forget_seconds': seconds(
+    'How long after the last wrong secret the next one counts as the first again.',
+    900,
+    1,
+    86_400,
+  ),
   'tenancy.invitation_ttl_seconds': {
     ...seconds('How long an invitation waits to be accepted.', 604_800, 3600, 2_592_000),
     scopes: ['global', 'tenant', 'project'],

@@ -1,7 +1,8 @@
 import type { Input } from '@gatehouse/contract/operation'
-import type { createOrganizationBinding, RoleBinding } from '@gatehouse/contract/role-bindings'
+import type { createOrganizationBinding, PrincipalType, RoleBinding } from '@gatehouse/contract/role-bindings'
 import type { Role, RoleVersion } from '@gatehouse/contract/roles'
 import { record } from '../audit/record.ts'
+import { type Action, actions } from '../authz/actions.ts'
 import { type Authority, authorityOf } from '../authz/authorize.ts'
 import { isBuiltinRole, isOwnerRole, permissionsOf } from '../authz/catalogue.ts'
 import { requireNoSelfGrant } from '../authz/override-limits.ts'
@@ -10,7 +11,7 @@ import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Work } from '../work/work.ts'
 import { requireWithinCeiling } from './ceiling.ts'
-import { bindingToRole, endBinding, findBinding, insertBinding, membershipIn } from './role-binding-queries.ts'
+import { bindingToRole, endBinding, findBinding, insertBinding, membershipIn, serviceAccountIn } from './role-binding-queries.ts'
 import { findVersion, shareRole } from './role-queries.ts'
 import { authorizeAssign, type RoleScope, recordedIn, type ScopeParams } from './role-scope.ts'
 
@@ -43,6 +44,21 @@ const requireFittingEnd = (work: Work, role: Role, expires_at: string | undefine
   if (role.is_builtin && isOwnerRole(role.name)) throw refuse('an owner has no end')
 }
 
+/** A custom role may have become one for service accounts after this version of it was written. */
+const requireForServiceAccounts = (role: Role, { permissions }: RoleVersion): void => {
+  const isFit = role.is_builtin || permissions.every((key) => actions[key as Action]?.fit_for_service_accounts)
+  if (!role.is_assignable_to_service_accounts || !isFit) throw new Problem('role_not_assignable')
+}
+
+const requirePrincipal = async (work: Work, scope: RoleScope, principal_type: PrincipalType, principal_id: string): Promise<void> => {
+  if (principal_type === 'service_account') {
+    if (!(await work.tx.maybe(serviceAccountIn(scope, principal_id)))) throw new Problem('service_account_not_found')
+    return
+  }
+  if (!(await work.tx.maybe(membershipIn(scope, principal_id))))
+    throw new Problem(scope.tier === 'tenant' ? 'not_tenant_member' : 'not_project_member')
+}
+
 /** Another version takes the place of the one that is there, under the ceiling of both. */
 const retireOlder = async (
   work: Work,
@@ -60,15 +76,14 @@ const retireOlder = async (
 }
 
 export const bindRole: Verb<ScopeParams, unknown, Body, RoleBinding> = async (work, { params, body }) => {
-  const scope = await authorizeAssign(work, params)
+  const scope = await authorizeAssign(work, params, body.principal_type)
   const { principal_type, principal_id, expires_at, reason = null } = body
   const { role, version } = await assignableRole(work, scope, body)
   requireFittingEnd(work, role, expires_at)
+  if (principal_type === 'service_account') requireForServiceAccounts(role, version)
   let authority = requireWithinCeiling(authorityOf(scope), scope.tier, version.permissions)
   requireNoSelfGrant(work, authority, principal_id)
-  if (principal_type === 'service_account') throw new Problem('role_not_assignable')
-  if (!(await work.tx.maybe(membershipIn(scope, principal_id))))
-    throw new Problem(scope.tier === 'tenant' ? 'not_tenant_member' : 'not_project_member')
+  await requirePrincipal(work, scope, principal_type, principal_id)
   const older = await work.tx.maybe(bindingToRole(scope, principal_type, principal_id, role.id))
   if (older) authority = await retireOlder(work, scope, authority, older, version.version)
   requireNoSelfGrant(work, authority, principal_id)

@@ -62,6 +62,18 @@ export const endProjectBindings = (project: EndingProject, user_id: string, by: 
    where project_id = ${project.id} and principal_type = 'user' and principal_id = ${user_id} and deleted_at is null
   returning id`
 
+/** A service account's bindings end with it. */
+export const endServiceAccountBindings = (
+  project: Authorized<'project.service_account.manage', { readonly id: string }>,
+  service_account_id: string,
+  by: string,
+  reason: string,
+  now: string,
+) => sql(Bound)`
+  update project_role_bindings set deleted_at = ${now}, deleted_by = ${by}, delete_reason = ${reason}
+   where project_id = ${project.id} and principal_type = 'service_account' and principal_id = ${service_account_id} and deleted_at is null
+  returning id`
+
 /** Who holds this role of a tenant. Ending a membership ends its bindings, and an owner's binding has no end of its own. */
 export const tenantHolders = (tenant_id: string, role_version_id: string) => sql(OwnerRow)`
   select b.principal_id, u.disabled_at is not null as is_disabled from tenant_role_bindings b join users u on u.id = b.principal_id

@@ -5,7 +5,7 @@ import type { Verb } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import { projectHolders, tenantHolders } from './binding-queries.ts'
 import { requireOwnerMayGo } from './end-bindings.ts'
-import { endBinding, findBinding } from './role-binding-queries.ts'
+import { endBinding, findBinding, principalOfBinding } from './role-binding-queries.ts'
 import { authorizeAssign, recordedIn, type ScopeParams } from './role-scope.ts'
 
 /** Ending is bounded differently from giving: any role of the tier, but an owner's only by an owner or the platform. */
@@ -13,7 +13,8 @@ export const endRoleBinding: Verb<ScopeParams & { readonly binding_id: string },
   work,
   { params, body },
 ) => {
-  const scope = await authorizeAssign(work, params, params.binding_id)
+  const whose = params.project_id && (await work.tx.maybe(principalOfBinding(params.project_id, params.binding_id)))
+  const scope = await authorizeAssign(work, params, whose ? whose.principal_type : undefined, params.binding_id)
   const binding = await work.tx.maybe(findBinding(scope, params.binding_id))
   if (!binding) throw new Problem('binding_not_found')
   const reason = body.reason ?? 'ended'

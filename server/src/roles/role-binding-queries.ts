@@ -3,7 +3,7 @@ import { Exactly, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import type { Authorized } from '../authz/authorize.ts'
 import { identifier, sql, sqlPart } from '../db/statement.ts'
-import type { RoleScope, ScopeFor } from './role-scope.ts'
+import type { AssignScope, RoleScope, ScopeFor } from './role-scope.ts'
 
 const tableOf = ({ tier }: RoleScope) => identifier(`${tier}_role_bindings`)
 const columnOf = ({ tier }: RoleScope) => identifier(`${tier}_id`)
@@ -42,7 +42,7 @@ export interface NewBinding {
 }
 
 /** Who may bind somebody in a scope: its assigner, or its definer when a whole role moves on. */
-type Binding = ScopeFor<'assign'> | ScopeFor<'define'>
+type Binding = AssignScope | ScopeFor<'define'>
 
 export const insertBinding = (scope: Binding, made: NewBinding, by: string, now: string) => sql(Made)`
   insert into ${tableOf(scope)} (id, ${columnOf(scope)}, principal_type, principal_id, role_version_id, created_at, created_by, expires_at)
@@ -115,6 +115,16 @@ export const insertUpgradedBindings = (
 export const membershipIn = (scope: RoleScope, user_id: string) => sql(Made)`
   select m.id from ${identifier(`${scope.tier}_memberships`)} m
    where m.${columnOf(scope)} = ${scope.id} and m.user_id = ${user_id} and m.deleted_at is null`
+
+/** Whether a service account, disabled or not, is one of the scope: those of a project are in no tenant's. */
+export const serviceAccountIn = ({ id }: RoleScope, service_account_id: string) => sql(Made)`
+  select s.id from service_accounts s where s.id = ${service_account_id} and s.project_id = ${id} and s.state <> 'deleted'`
+
+/** Whose a binding is never changes, so it can be known before anything is locked. */
+export const principalOfBinding = (project_id: string, binding_id: string) => sql(
+  Exactly({ principal_type: RoleBinding.properties.principal_type }),
+)`
+  select b.principal_type from project_role_bindings b where b.id = ${binding_id} and b.project_id = ${project_id}`
 
 const platformBinding = sqlPart(`
   select b.id, b.principal_type, b.principal_id, u.username, d.id as role_id, d.name as role_name, b.created_at, b.created_by

@@ -1,4 +1,5 @@
 import type { ProblemCode } from '@gatehouse/contract/problems'
+import type { PrincipalType } from '@gatehouse/contract/role-bindings'
 import { type Authorized, authorityOf, authorize } from '../authz/authorize.ts'
 import type { Kind } from '../authz/kind.ts'
 import { findOrganization, lockOrganization } from '../tenancy/organization-queries.ts'
@@ -55,12 +56,27 @@ export const authorizeRead = (work: Work, type: string, params: ScopeParams, id?
 
 /** Locked: whatever changes who has which role in an organization happens one after the other. */
 export const authorizeDefine = (work: Work, params: ScopeParams, id?: string) => authorizePower(work, 'define', 'role', params, id, true)
-export const authorizeAssign = (work: Work, params: ScopeParams, id?: string) =>
-  authorizePower(work, 'assign', 'role_binding', params, id, true)
+
+/** The proof that roles may be given and taken in a scope: of anybody, or of its service accounts. */
+export type AssignScope = ScopeFor<'assign'> | Authorized<'project.service_account.manage', RoleScope>
+
+const ofServiceAccounts = ['project.role.assign', 'project.service_account.manage'] as const
+
+/** Whoever manages a project's service accounts gives and takes their roles too; the ceiling is the same. */
+export const authorizeAssign = async (
+  work: Work,
+  params: ScopeParams,
+  principal_type: PrincipalType | undefined,
+  id?: string,
+): Promise<AssignScope> => {
+  if (principal_type !== 'service_account' || params.project_id === undefined)
+    return authorizePower(work, 'assign', 'role_binding', params, id, true)
+  return authorize(work, ofServiceAccounts, kindOf('role_binding', params, id), await scopeOf(work, params, true))
+}
 
 /** What a record says of where; what the platform did in a tenant stands out in that tenant's own log. */
 export const recordedIn = (
-  scope: ScopeFor<Power>,
+  scope: ScopeFor<Power> | AssignScope,
   is_override = authorityOf(scope).is_override,
 ): { tenant_id: string; project_id: string | null; severity: Severity } => ({
   tenant_id: scope.org_id,

@@ -1,0 +1,52 @@
+import type { ServiceAccount, ServiceAccountKey } from '@gatehouse/contract/service-accounts'
+import { authorityOf } from '../authz/authorize.ts'
+import { readStandingsOf } from '../authz/standing.ts'
+import { newId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import { readPolicy } from '../policies/read-policy.ts'
+import { requireWithinCeiling } from '../roles/ceiling.ts'
+import type { Work } from '../work/work.ts'
+import type { AccountsOf } from './account-scope.ts'
+import { countLiveKeys, findKey, insertKey } from './key-queries.ts'
+import { hashOf, newSecret } from './key-secret.ts'
+
+type Making = AccountsOf<'project.service_account.key.create'>
+
+/** Whoever has the key can be the account: all that it can do, or could again if its role were enabled, must be his to give. */
+const requireAuthority = async (work: Work, project: Making, account: ServiceAccount): Promise<void> => {
+  const place = { user_id: account.id, tenant_id: project.org_id, project_id: project.id }
+  const [standing] = await readStandingsOf(work.tx, 'service_account', [place])
+  const { allowed, by_disabled } = standing!.grantsAt(work.now).project
+  requireWithinCeiling(authorityOf(project), 'project', [...allowed, ...by_disabled])
+}
+
+/** Nobody counts at the same time: the organization is locked. `freed` is how many end together with this. */
+const requireRoom = async (work: Work, project: Making, account: ServiceAccount, freed: number): Promise<void> => {
+  const policy = 'auth.service_account_max_keys'
+  const limit = await readPolicy(work.tx, policy, { tenant_id: project.org_id, project_id: project.id })
+  const { count } = await work.tx.one(countLiveKeys(account.id))
+  if (count - freed >= limit) throw new Problem('limit_reached', { policy, limit })
+}
+
+interface Wish {
+  readonly expires_at?: string
+  readonly freed: number
+}
+
+/** A new key, with the secret that nobody will see again. */
+export const makeKey = async (
+  work: Work,
+  project: Making,
+  account: ServiceAccount,
+  { expires_at, freed }: Wish,
+): Promise<ServiceAccountKey & { client_secret: string; credential_session_id: string }> => {
+  if (expires_at !== undefined && expires_at <= work.now)
+    throw new Problem('validation_error', [{ in: 'body', field: 'expires_at', message: 'must lie in the future' }])
+  await requireAuthority(work, project, account)
+  await requireRoom(work, project, account, freed)
+  const [id, secret] = [newId('service account key'), newSecret()]
+  const made = { id, service_account_id: account.id, ...hashOf(secret), expires_at: expires_at ?? null }
+  await work.tx.one(insertKey(project, made, work.actor.id, work.now))
+  const key = await work.tx.one(findKey(project.id, account.id, id))
+  return { ...key, client_secret: secret.reveal(), credential_session_id: id }
+}
