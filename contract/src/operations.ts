@@ -12,6 +12,7 @@ import * as roleUpgrades from './role-upgrades.ts'
 import * as roles from './roles.ts'
 import * as serviceAccounts from './service-accounts.ts'
 import * as signingKeys from './signing-keys.ts'
+import * as tokens from './tokens.ts'
 import * as users from './users.ts'
 
 const isOperation = (value: unknown): value is Operation =>
@@ -33,6 +34,7 @@ export const operations: readonly Operation[] = [
   policies,
   constraints,
   signingKeys,
+  tokens,
 ]
   .flatMap((file) => Object.values(file).filter(isOperation))
   .sort((a, b) => (a.id < b.id ? -1 : 1))

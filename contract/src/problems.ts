@@ -20,6 +20,7 @@ export const problems = {
   invitation_not_found: entry(404, 'There is no such invitation.'),
   service_account_not_found: entry(404, 'There is no such service account in this project.'),
   service_account_key_not_found: entry(404, 'This service account has no such key.'),
+  token_not_found: entry(404, 'There is no such token, nor anything of this id that tokens are issued to.'),
   policy_not_found: entry(404, 'There is no such policy, or no value of it at this scope.'),
   signing_key_not_found: entry(404, 'There is no such signing key.'),
   constraint_not_found: entry(404, 'There is no such constraint at this scope.'),

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { actorTypes, operation } from './operation.ts'
-import { Exactly, Id, Instant, OneOf, Reason } from './shapes.ts'
+import { actorTypes, listOperation, operation } from './operation.ts'
+import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
 
 /** The claims of a token, as it holds them. For a resource server; whoever asked for the token need not read it. */
 export const ServiceAccountClaims = Exactly({
@@ -91,4 +91,64 @@ export const issueServiceAccountToken = operation({
   is_secret_reply: true,
   identified_by: 'credential',
   problems: ['credential_already_issued', 'policy_unavailable'],
+})
+
+export const IssuedToken = Named('IssuedToken', {
+  id: Id('token'),
+  actor_type: OneOf(actorTypes),
+  actor_id: Id('actor'),
+  credential_id: Nullable(Id('credential')),
+  project_id: Nullable(Id('project')),
+  audience: Type.String(),
+  scope: Type.String({ description: 'What it was granted, with spaces between.' }),
+  issued_at: Instant,
+  expires_at: Instant,
+  state: OneOf(['live', 'ended', 'expired']),
+  revoked_at: Nullable(Instant),
+  revoke_reason: Nullable(Type.String()),
+})
+export type IssuedToken = Static<typeof IssuedToken>
+
+/** Who manages the credential manages what was issued for it. */
+const managing = ['project.service_account.manage', 'platform.admin'] as const
+
+export const listProjectTokens = listOperation({
+  id: 'auth.token.list_of_project',
+  path: '/api/v1/projects/:project_id/tokens',
+  summary: 'The tokens that were issued in a project, the newest first; never a token itself.',
+  description: '`ended`: revoked, or ended with its credential, actor, project or organization.',
+  actors: ['user'],
+  action: managing,
+  params: { project_id: Id('project') },
+  item: IssuedToken,
+  problems: ['project_not_found'],
+})
+
+export const revokeTokens = operation({
+  id: 'auth.token.revoke',
+  method: 'POST',
+  path: '/api/v1/auth/tokens/revoke',
+  summary: 'End tokens at once and for good: one, or all that were issued until now to an actor, for a credential, in a project and so on.',
+  description:
+    'Exactly one of `token_id`, `credential_id`, `actor`, `project_id`, `org_id` and `platform` says which. All but the first end what was issued until `issued_before`, or until now; of several such cut-offs the latest counts. The last two are the platform’s to use. A credential that is not revoked itself may be used for a new token.',
+  actors: ['user'],
+  action: managing,
+  effect: 'change',
+  body: Exactly({
+    token_id: Type.Optional(Id('token')),
+    credential_id: Type.Optional(Id('credential')),
+    actor: Type.Optional(Exactly({ type: OneOf(actorTypes), id: Id('actor') })),
+    project_id: Type.Optional(Id('project')),
+    org_id: Type.Optional(Id('organization')),
+    platform: Type.Optional(Type.Literal(true)),
+    issued_before: Type.Optional(Instant),
+    reason: Type.Optional(Reason),
+  }),
+  reply: Exactly({
+    subject_type: OneOf(['token', 'credential', 'actor', 'project', 'organization', 'platform']),
+    subject_id: Nullable(Type.String()),
+    issued_before: Nullable(Instant),
+    revoked_at: Instant,
+  }),
+  problems: ['token_not_found', 'project_not_found', 'organization_not_found'],
 })

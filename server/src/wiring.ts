@@ -3,7 +3,7 @@ import { auditTrailRoutes } from './audit-trail/audit-trail-routes.ts'
 import type { VerifyRecord } from './audit-trail/verify-audit-logs.ts'
 import type { Database } from './db/database.ts'
 import { decisionRoutes } from './decisions/decision-routes.ts'
-import type { Fresh, Wanted } from './epochs/fresh.ts'
+import type { Fresh, FreshReader, Wanted } from './epochs/fresh.ts'
 import { sealedCursors } from './http/cursor.ts'
 import { type EnvelopeColumn, installationEnvelopes } from './installation/rewrap.ts'
 import { endInvitations } from './invitations/end-with-membership.ts'
@@ -26,11 +26,17 @@ import { roleRoutes } from './roles/role-routes.ts'
 import { serviceAccountRoutes } from './service-accounts/service-account-routes.ts'
 import type { TenancySubscribers } from './tenancy/subscribers.ts'
 import { tenancyRoutes } from './tenancy/tenancy-routes.ts'
+import { endTokensOfOrganization, endTokensOfProject } from './tokens/end-with-scope.ts'
+import { identifyMachine, issuerNamedBy } from './tokens/identify-machine.ts'
+import { tokenAdminRoutes } from './tokens/token-admin-routes.ts'
+import type { Actor } from './work/work.ts'
 
 /** Where the end or beginning of one thing reaches rooms above it, in the same transaction. */
 export const tenancySubscribers: TenancySubscribers = {
   onOrganizationFounded: [bindFirstTenantOwner],
   onProjectFounded: [bindFirstProjectOwner],
+  onOrganizationMoved: [endTokensOfOrganization],
+  onProjectMoved: [endTokensOfProject],
   onMembershipEnded: [endBindings, endInvitations],
 }
 const onUserDisabling: UserDisabling = [requireAnotherSuperadmin]
@@ -64,17 +70,26 @@ const answersWith = ({ verify, keys }: Pick<Parts, 'verify' | 'keys'>) => [
   ...auditTrailRoutes(verify),
   ...decisionRoutes,
   ...signingKeyRoutes(keys.tendSoon),
+  ...tokenAdminRoutes,
 ]
 
+/** Our own tokens are machines'; whoever brings another's is a person. */
+const identifyWith = ({ tokens, database, append, issuer, keys }: Pick<Parts, 'tokens' | 'database' | 'append' | 'issuer' | 'keys'>) => {
+  const person = identifyPerson(tokens, database, tenancySubscribers, append)
+  const machine = identifyMachine(keys.want, { issuer: issuer.url, audience: issuer.audience })
+  return async (token: string, correlation_id: string, fresh: FreshReader): Promise<Actor> =>
+    issuerNamedBy(token) === issuer.url ? machine(token, fresh) : person(token, correlation_id, fresh)
+}
+
 /** The product behind its HTTP door; who composes a server adds how it is observed and stopped. */
-export const composed = ({ database, fresh, append, verify, cursor_key, tokens, keys }: Parts) => ({
+export const composed = ({ database, fresh, append, verify, cursor_key, tokens, issuer, keys }: Parts) => ({
   answers: answersWith({ verify, keys }),
   documents: [publicKeys(keys.want)],
   database,
   fresh,
   append,
   cursors: sealedCursors(cursor_key),
-  identify: identifyPerson(tokens, database, tenancySubscribers, append),
+  identify: identifyWith({ tokens, database, append, issuer, keys }),
 })
 
 /** Every column that holds sealed secrets: what re-wrapping must reach. */

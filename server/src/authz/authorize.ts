@@ -135,6 +135,7 @@ export type SystemCause =
   | 'sign_in'
   | 'founding'
   | 'membership_cascade'
+  | 'scope_cascade'
   | 'development_seed'
   | 'operator_script'
   | 'key_tending'

@@ -6,8 +6,18 @@ import { Problem } from '../kernel/problem.ts'
 import type { Work } from '../work/work.ts'
 import { projectInOrganizationKind } from './project.ts'
 import { lockProject, setProjectState } from './project-queries.ts'
+import type { TenancySubscribers } from './subscribers.ts'
 
-const moveTo = async (work: Work, project_id: string, state: Project['state'], action: string, reason: string): Promise<Project> => {
+type Moved = Pick<TenancySubscribers, 'onProjectMoved'>
+
+const moveTo = async (
+  { onProjectMoved }: Moved,
+  work: Work,
+  project_id: string,
+  state: Project['state'],
+  action: string,
+  reason: string,
+): Promise<Project> => {
   const project = await authorize(work, 'tenant.project.update', projectInOrganizationKind, await work.tx.maybe(lockProject(project_id)))
   if (project.state === state) throw new Problem('state_conflict', { state })
   const moved = await work.tx.one(setProjectState(project, state))
@@ -20,11 +30,16 @@ const moveTo = async (work: Work, project_id: string, state: Project['state'], a
     severity: 'warning',
     metadata: { reason },
   })
+  for (const follow of onProjectMoved) await follow(work, moved, reason)
   return moved
 }
 
-export const archiveProject: Answering<typeof Archive> = (work, { params, body }) =>
-  moveTo(work, params.project_id, 'archived', 'project.archive', body.reason)
+export const archiveProject =
+  (subscribers: Moved): Answering<typeof Archive> =>
+  (work, { params, body }) =>
+    moveTo(subscribers, work, params.project_id, 'archived', 'project.archive', body.reason)
 
-export const restoreProject: Answering<typeof Restore> = (work, { params, body }) =>
-  moveTo(work, params.project_id, 'active', 'project.restore', body.reason)
+export const restoreProject =
+  (subscribers: Moved): Answering<typeof Restore> =>
+  (work, { params, body }) =>
+    moveTo(subscribers, work, params.project_id, 'active', 'project.restore', body.reason)

@@ -21,5 +21,9 @@ export interface EndedMembership {
 export interface TenancySubscribers {
   readonly onOrganizationFounded: readonly ((work: Work, organization: Organization, owner_user_id: string) => Promise<void>)[]
   readonly onProjectFounded: readonly ((work: Work, project: Project, owner_user_id: string) => Promise<void>)[]
+  /** Suspended or resumed, in this same transaction. */
+  readonly onOrganizationMoved: readonly ((work: Work, organization: Organization, reason: string) => Promise<void>)[]
+  /** Archived or restored. */
+  readonly onProjectMoved: readonly ((work: Work, project: Project, reason: string) => Promise<void>)[]
   readonly onMembershipEnded: readonly ((work: Work, ended: EndedMembership) => Promise<void>)[]
 }

@@ -6,8 +6,18 @@ import { Problem } from '../kernel/problem.ts'
 import type { Work } from '../work/work.ts'
 import { organizationKind } from './organization.ts'
 import { lockOrganization, setOrganizationState } from './organization-queries.ts'
+import type { TenancySubscribers } from './subscribers.ts'
 
-const moveTo = async (work: Work, org_id: string, state: Organization['state'], action: string, reason: string): Promise<Organization> => {
+type Moved = Pick<TenancySubscribers, 'onOrganizationMoved'>
+
+const moveTo = async (
+  { onOrganizationMoved }: Moved,
+  work: Work,
+  org_id: string,
+  state: Organization['state'],
+  action: string,
+  reason: string,
+): Promise<Organization> => {
   const organization = await authorize(work, 'platform.admin', organizationKind, await work.tx.maybe(lockOrganization(org_id)))
   if (organization.state === state) throw new Problem('state_conflict', { state })
   const moved = await work.tx.one(setOrganizationState(organization, state))
@@ -19,11 +29,16 @@ const moveTo = async (work: Work, org_id: string, state: Organization['state'], 
     severity: 'high',
     metadata: { reason },
   })
+  for (const follow of onOrganizationMoved) await follow(work, moved, reason)
   return moved
 }
 
-export const suspendOrganization: Answering<typeof Suspend> = (work, { params, body }) =>
-  moveTo(work, params.org_id, 'suspended', 'organization.suspend', body.reason)
+export const suspendOrganization =
+  (subscribers: Moved): Answering<typeof Suspend> =>
+  (work, { params, body }) =>
+    moveTo(subscribers, work, params.org_id, 'suspended', 'organization.suspend', body.reason)
 
-export const resumeOrganization: Answering<typeof Resume> = (work, { params, body }) =>
-  moveTo(work, params.org_id, 'active', 'organization.resume', body.reason)
+export const resumeOrganization =
+  (subscribers: Moved): Answering<typeof Resume> =>
+  (work, { params, body }) =>
+    moveTo(subscribers, work, params.org_id, 'active', 'organization.resume', body.reason)

@@ -1,0 +1,43 @@
+import { Exactly, Nullable } from '@gatehouse/contract/shapes'
+import Type, { type Static } from 'typebox'
+import type { Authorized } from '../authz/authorize.ts'
+import { sql } from '../db/statement.ts'
+
+/** What tokens are ended of: whether it is there, and where. */
+const Subject = Exactly({ id: Type.String(), org_id: Nullable(Type.String()), project_id: Nullable(Type.String()) })
+export type Subject = Static<typeof Subject>
+
+export const tokenById = (id: string) => sql(Subject)`
+  select id, org_id, project_id from issued_tokens where id = ${id}`
+
+export const credentialById = (id: string) => sql(Subject)`
+  select k.id, s.org_id, s.project_id from service_account_keys k join service_accounts s on s.id = k.service_account_id where k.id = ${id}`
+
+export const serviceAccountById = (id: string) => sql(Subject)`
+  select id, org_id, project_id from service_accounts where id = ${id}`
+
+type Managed = Authorized<'project.service_account.manage' | 'platform.admin', Pick<Subject, 'id'>>
+
+/** The first to revoke it is who did, and when he did. */
+export const revokeToken = (token: Managed, revoked_by: string, reason: string, now: string) => sql(Exactly({ revoked_at: Type.String() }))`
+  update issued_tokens
+     set revoked_at = coalesce(revoked_at, ${now}), revoked_by = coalesce(revoked_by, ${revoked_by}),
+         revoke_reason = coalesce(revoke_reason, ${reason})
+   where id = ${token.id} returning revoked_at`
+
+export interface CutOff {
+  readonly id: string
+  readonly subject_type: 'platform' | 'organization' | 'project' | 'actor' | 'credential'
+  readonly subject_id: string | null
+  readonly org_id: string | null
+  readonly issued_before: string
+  readonly created_by: string
+  readonly reason: string
+}
+
+export const insertCutOff = (_by: Authorized<'project.service_account.manage' | 'platform.admin', object>, cut: CutOff, now: string) => sql(
+  Exactly({ id: Type.String() }),
+)`
+  insert into token_cutoffs (id, subject_type, subject_id, org_id, issued_before, created_at, created_by, reason)
+  values (${cut.id}, ${cut.subject_type}, ${cut.subject_id}, ${cut.org_id}, ${cut.issued_before}, ${now}, ${cut.created_by}, ${cut.reason})
+  returning id`

@@ -1,0 +1,22 @@
+import { systemProof } from '../authz/authorize.ts'
+import { newId } from '../kernel/ids.ts'
+import type { TenancySubscribers } from '../tenancy/subscribers.ts'
+import type { Work } from '../work/work.ts'
+import { type CutOff, insertCutOff } from './cutoff-queries.ts'
+
+const cutOff = async (work: Work, subject: Pick<CutOff, 'subject_type' | 'subject_id' | 'org_id'>, reason: string): Promise<void> => {
+  const proof = systemProof('scope_cascade', 'platform.admin', {})
+  await work.tx.one(
+    insertCutOff(proof, { ...subject, id: newId('cutoff'), issued_before: work.now, created_by: work.actor.id, reason }, work.now),
+  )
+}
+
+/**
+ * Whichever way an organization or a project moves, its machine tokens end, and no way back revives them. Also on the way back: a token
+ * that was being issued just when the way went down must not begin to count then. What moved is recorded by who moved it.
+ */
+export const endTokensOfOrganization: TenancySubscribers['onOrganizationMoved'][number] = (work, { id }, reason) =>
+  cutOff(work, { subject_type: 'organization', subject_id: id, org_id: id }, reason)
+
+export const endTokensOfProject: TenancySubscribers['onProjectMoved'][number] = (work, { id, org_id }, reason) =>
+  cutOff(work, { subject_type: 'project', subject_id: id, org_id }, reason)

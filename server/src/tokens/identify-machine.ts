@@ -1,0 +1,59 @@
+import type { FreshReader, Wanted } from '../epochs/fresh.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { KeySet } from '../keys/key-set.ts'
+import { verifiedBefore } from '../principals/oidc/verified-before.ts'
+import type { Actor } from '../work/work.ts'
+import { endOf, isOfRecord, wantToken } from './live-token.ts'
+import type { TokenRecord } from './live-token-queries.ts'
+import { type Accepted, invalid, keyAt, requireTime, type VerifiedToken, verifyToken } from './verify-token.ts'
+
+const held = (keys: KeySet | undefined): KeySet => {
+  if (!keys) throw new Problem('dependency_unavailable', undefined, new Error('no keys were found'))
+  return keys
+}
+
+/** That it was signed well stays true; that the key still counts, and that the token does, must be so now. */
+const requireLive = (verified: VerifiedToken, keys: KeySet, found: TokenRecord | undefined, now: string): TokenRecord => {
+  const { kid, key, typ, claims } = verified
+  const current = keyAt(keys, kid, now).key
+  if (current !== key && !current.equals(key)) throw invalid('its kid names another key')
+  requireTime(claims, now)
+  if (!found) throw invalid('was never issued')
+  if (!isOfRecord(typ, kid, claims, found)) throw invalid('says something else than its record')
+  const end = endOf(found, keys.installation_epoch, now)
+  if (end !== undefined) throw invalid(end)
+  return found
+}
+
+/**
+ * Which machine a token of ours speaks for, and how far it reaches. Nothing is believed for a while: each request reads the keys and
+ * the token's record fresh, at one moment, and time is what the database says it is.
+ */
+export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accepted) => {
+  const memory = verifiedBefore<VerifiedToken>()
+
+  /** Only a token that we signed costs a look at what was issued. */
+  const verifyNow = async (token: string, fresh: FreshReader): Promise<VerifiedToken> => {
+    const { moment, values } = await fresh.read([wantKeys()])
+    const verified = verifyToken(token, held(values[0]), accepted, moment.now)
+    memory.remember(token, verified)
+    return verified
+  }
+
+  return async (token: string, fresh: FreshReader): Promise<Actor> => {
+    const verified = memory.find(token) ?? (await verifyNow(token, fresh))
+    const { moment, values } = await fresh.read([wantKeys(), wantToken(verified.claims)])
+    const { id, actor_type, actor_id, org_id, project_id, scope } = requireLive(verified, held(values[0]), values[1], moment.now)
+    return { type: actor_type, id: actor_id, token: { jti: id, tenant_id: org_id, project_id, actions: new Set(scope) } }
+  }
+}
+
+/** Whose token it says it is. Good for nothing but to choose who verifies it; he then holds it to that. */
+export const issuerNamedBy = (token: string): unknown => {
+  try {
+    const said: unknown = JSON.parse(Buffer.from(token.split('.', 2)[1] ?? '', 'base64url').toString())
+    return (said as { iss?: unknown } | null)?.iss
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,100 @@
+import type { Input, Reply } from '@gatehouse/contract/operation'
+import type { revokeTokens as Op } from '@gatehouse/contract/tokens'
+import { record } from '../audit/record.ts'
+import { authorize } from '../authz/authorize.ts'
+import { type Kind, nowhere, platformKind, thePlatform } from '../authz/kind.ts'
+import type { Answering } from '../http/answer.ts'
+import { newId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import { organizationKind } from '../tenancy/organization.ts'
+import { findOrganization } from '../tenancy/organization-queries.ts'
+import { projectKind } from '../tenancy/project.ts'
+import { findProject } from '../tenancy/project-queries.ts'
+import type { Work } from '../work/work.ts'
+import { credentialById, insertCutOff, revokeToken, type Subject, serviceAccountById, tokenById } from './cutoff-queries.ts'
+
+type Body = Input<typeof Op>['body']
+type SubjectType = Reply<typeof Op>['subject_type']
+
+const refused = (field: string, message: string) => new Problem('validation_error', [{ in: 'body', field, message }])
+
+const subjectsIn = ({ token_id, credential_id, actor, project_id, org_id, platform }: Body): [SubjectType, string | null][] => {
+  const named: [SubjectType, string | null | undefined][] = [
+    ['token', token_id],
+    ['credential', credential_id],
+    ['actor', actor?.id],
+    ['project', project_id],
+    ['organization', org_id],
+    ['platform', platform ? null : undefined],
+  ]
+  return named.filter((each): each is [SubjectType, string | null] => each[1] !== undefined)
+}
+
+const oneSubjectIn = (body: Body): [SubjectType, string | null] => {
+  const [subject, another] = subjectsIn(body)
+  if (!subject || another) throw refused('token_id', 'exactly one of token_id, credential_id, actor, project_id, org_id and platform')
+  return subject
+}
+
+const managing = ['project.service_account.manage', 'platform.admin'] as const
+
+/** A token, or whom tokens are issued to: where it does not exist, it is answered as where it is somebody else's. */
+const kindOf = (type: string): Kind<Subject> => ({
+  type,
+  missing: 'token_not_found',
+  placeOf: ({ id, org_id, project_id }) => ({ ...nowhere, id, tenant_id: org_id, project_id }),
+})
+
+/** Whoever manages the credentials of a project ends what was issued for them; what reaches further is the platform's. */
+const authorizeOn = async (work: Work, type: SubjectType, id: string | null, { actor }: Body) => {
+  const { tx } = work
+  switch (type) {
+    case 'token':
+      return authorize(work, managing, kindOf('token'), await tx.maybe(tokenById(id!)))
+    case 'credential':
+      return authorize(work, managing, kindOf('credential'), await tx.maybe(credentialById(id!)))
+    case 'actor': {
+      const found = actor?.type === 'service_account' ? await tx.maybe(serviceAccountById(id!)) : undefined
+      return authorize(work, managing, kindOf('actor'), found)
+    }
+    case 'project': {
+      const project = await authorize(work, managing, projectKind, await tx.maybe(findProject(id!)))
+      return { ...project, project_id: project.id }
+    }
+    case 'organization': {
+      const organization = await authorize(work, 'platform.admin', organizationKind, await tx.maybe(findOrganization(id!)))
+      return { ...organization, org_id: organization.id, project_id: null }
+    }
+    case 'platform':
+      return { ...(await authorize(work, 'platform.admin', platformKind, thePlatform)), org_id: null, project_id: null }
+  }
+}
+
+/** Done twice it is done once more: a token stays revoked since the first time, and of two cut-offs the later counts. */
+export const revokeTokens: Answering<typeof Op> = async (work, { body }) => {
+  const [subject_type, subject_id] = oneSubjectIn(body)
+  const reason = body.reason ?? 'revoked'
+  const issued_before = body.issued_before ?? work.now
+  if (subject_type === 'token' && body.issued_before !== undefined) throw refused('issued_before', 'a single token has no cut-off')
+  if (issued_before > work.now) throw refused('issued_before', 'must not lie in the future')
+
+  const subject = await authorizeOn(work, subject_type, subject_id, body)
+  const { org_id, project_id } = subject
+  let revoked_at = work.now
+  if (subject_type === 'token') revoked_at = (await work.tx.one(revokeToken(subject, work.actor.id, reason, work.now))).revoked_at
+  else {
+    const cut = { id: newId('cutoff'), subject_type, subject_id, org_id, issued_before, created_by: work.actor.id, reason }
+    await work.tx.one(insertCutOff(subject, cut, work.now))
+  }
+  const until = subject_type === 'token' ? null : issued_before
+  record(work, {
+    action: 'auth.token.revoke',
+    resource_type: subject_type,
+    resource_id: subject_id ?? 'platform',
+    tenant_id: org_id,
+    project_id,
+    severity: 'high',
+    metadata: { subject_type, subject_id, issued_before: until, reason },
+  })
+  return { subject_type, subject_id, issued_before: until, revoked_at }
+}

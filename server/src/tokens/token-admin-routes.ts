@@ -1,0 +1,7 @@
+import * as tokens from '@gatehouse/contract/tokens'
+import { answer } from '../http/answer.ts'
+import { listProjectTokens } from './list-tokens.ts'
+import { revokeTokens } from './revoke-tokens.ts'
+
+/** What people do with the tokens of machines: see and end them. */
+export const tokenAdminRoutes = [answer(tokens.listProjectTokens, listProjectTokens), answer(tokens.revokeTokens, revokeTokens)]

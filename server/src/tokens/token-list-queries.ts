@@ -1,0 +1,28 @@
+import { Exactly, Nullable } from '@gatehouse/contract/shapes'
+import Type, { type Static } from 'typebox'
+import type { Authorized } from '../authz/authorize.ts'
+import { sql } from '../db/statement.ts'
+import { TokenRecord, tokenColumns, tokenJoins } from './live-token-queries.ts'
+
+const ListedToken = Exactly({
+  ...TokenRecord.properties,
+  revoke_reason: Nullable(Type.String()),
+  installation_epoch: Type.Integer(),
+  is_key_live: Type.Boolean(),
+})
+export type ListedToken = Static<typeof ListedToken>
+
+/** The newest first: ids sort by the time they were minted. */
+export const tokensOfProject = (
+  project: Authorized<'project.service_account.manage' | 'platform.admin', { readonly id: string }>,
+  after: string | null,
+  limit: number,
+) => sql(ListedToken)`
+  select ${tokenColumns}, t.revoke_reason, i.epoch as installation_epoch,
+         sk.state = 'active' or (sk.state = 'grace' and sk.grace_until > transaction_timestamp()) as is_key_live
+    from issued_tokens t
+    ${tokenJoins}
+    join signing_keys sk on sk.kid = t.kid
+    cross join installation i
+   where t.project_id = ${project.id} and (${after}::uuid is null or t.id < ${after}::uuid)
+   order by t.id desc limit ${limit}`
