@@ -1,4 +1,5 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { isRocaModulus, isWeakEd25519 } from '../../kernel/weak-keys.ts'
 
 /** A public key and the algorithms it may be used with: a key never serves an algorithm it was not made for. */
 export type VerificationKey = { readonly key: KeyObject; readonly algorithms: readonly string[] }
@@ -16,10 +17,12 @@ const curves: Record<string, readonly string[]> = {
 const fittingAlgorithms = ({ kty, crv }: JsonWebKey): readonly string[] =>
   kty === 'RSA' ? ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] : (curves[`${kty} ${crv}`] ?? [])
 
-const isStrong = (key: KeyObject) => {
+const isStrong = (key: KeyObject, { n, x }: JsonWebKey) => {
+  if (key.asymmetricKeyType === 'ed25519') return !isWeakEd25519(Buffer.from(x as string, 'base64url'))
   if (key.asymmetricKeyType !== 'rsa') return true
   const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
-  return modulusLength >= 2048 && publicExponent >= 3n && publicExponent % 2n === 1n
+  const isUsual = modulusLength >= 2048 && publicExponent >= 3n && publicExponent % 2n === 1n
+  return isUsual && !isRocaModulus(Buffer.from(n as string, 'base64url'))
 }
 
 const keyOf = (jwk: JsonWebKey): VerificationKey | undefined => {
@@ -29,7 +32,7 @@ const keyOf = (jwk: JsonWebKey): VerificationKey | undefined => {
   if (algorithms.length === 0) return undefined
   try {
     const key = createPublicKey({ key: jwk, format: 'jwk' })
-    return isStrong(key) ? { key, algorithms } : undefined
+    return isStrong(key, jwk) ? { key, algorithms } : undefined
   } catch {
     return undefined
   }
