@@ -259,6 +259,10 @@ describe('who is nobody', () => {
   test('a binding of a service account with the id of a person is not his', async () => {
     await force(`update project_role_bindings set ${ended} where ${bindingOf('axel')}`)
     await force(
+      `insert into service_accounts (id, org_id, project_id, name, slug, created_at)
+         values ('${user('axel')}', '${org.aurora}', '${project.aurora}', 'Axel', 'axel', now())`,
+    )
+    await force(
       `insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at)
          select gen_random_uuid(), '${project.aurora}', 'service_account', '${user('axel')}', d.current_version_id, now()
            from role_definitions d where d.name = 'project_member'`,

@@ -81,6 +81,32 @@ const invitation = (changed: Record<string, string> = {}) => {
   return `insert into invitations (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
 }
 
+const serviceAccount = (id: string, of: string, org_id: string, slug: string, changed: Record<string, string> = {}) => {
+  const values = {
+    id: `:${id}`,
+    org_id: `:${org_id}`,
+    project_id: `:${of}`,
+    name: `'Robot'`,
+    slug: `'${slug}'`,
+    created_at: 'now()',
+    ...changed,
+  }
+  return `insert into service_accounts (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+const serviceAccountKey = (changed: Record<string, string> = {}) => {
+  const bytes = (count: number) => `decode(repeat('00', ${count}), 'hex')`
+  const values = {
+    id: ':new',
+    service_account_id: ':sa',
+    salt: bytes(16),
+    secret_hash: bytes(32),
+    created_at: 'now()',
+    created_by: ':ada',
+    ...changed,
+  }
+  return `insert into service_account_keys (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+
 const world = `
   insert into users (id, username, oidc_issuer, oidc_subject, created_at)
     values (:ada, 'ada', 'https://id.example', 'ada', now()), (:bob, 'bob', 'https://id.example', 'bob', now());
@@ -95,6 +121,8 @@ const world = `
   ${custom('builder', 'builder_1', 'project', 'training')}
   ${custom('robot', 'robot_1', 'project', 'training', true)}
   insert into role_permissions (role_version_id, permission_key) values (:auditor_1, 'tenant.audit.read');
+  ${serviceAccount('sa', 'training', 'aurora', 'robot')};
+  ${serviceAccountKey()};
   insert into platform_role_bindings (id, principal_type, principal_id, role_definition_id, created_at)
     values (:new, 'user', :ada, :superadmin, now());
   insert into tenant_role_bindings (id, tenant_id, principal_type, principal_id, role_version_id, created_at)
@@ -544,6 +572,60 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     'invitations_one_end',
     `update invitations set accepted_at = now(), accepted_by = :ada, ended_at = now(), end_reason = 'x' where id = :offer`,
   ],
+  [
+    'TI-25',
+    'a slug of a living service account once more',
+    'service_account_already_exists',
+    serviceAccount('new', 'training', 'aurora', 'robot'),
+  ],
+  [
+    'TI-25',
+    'a service account without a name',
+    'service_accounts_name_check',
+    serviceAccount('new', 'training', 'aurora', 'x', { name: `''` }),
+  ],
+  ['TI-25', 'a service account with a bad slug', 'service_accounts_slug_check', serviceAccount('new', 'training', 'aurora', 'x_x')],
+  ['TI-25', 'an unknown state of a service account', 'service_accounts_state_check', `update service_accounts set state = 'asleep'`],
+  [
+    'TI-25',
+    'a service account in a project of another organization',
+    'service_accounts_of_project',
+    serviceAccount('new', 'training', 'borealis', 'x'),
+  ],
+  [
+    'TI-25',
+    'a service account disabled without a reason',
+    'service_accounts_disabled_whole',
+    `update service_accounts set state = 'disabled'`,
+  ],
+  [
+    'TI-25',
+    'an active service account with the marks of a disabled one',
+    'service_accounts_disabled_whole',
+    `update service_accounts set disabled_at = now(), disabled_by = :ada, disable_reason = 'x'`,
+  ],
+  ['TI-25', 'a service account deleted without a reason', 'service_accounts_end_whole', `update service_accounts set state = 'deleted'`],
+  ['TI-11', 'a key with a short salt', 'service_account_keys_salt_check', serviceAccountKey({ salt: `'\\x00'` })],
+  [
+    'TI-11',
+    'a key with a secret where its hash should be',
+    'service_account_keys_secret_hash_check',
+    serviceAccountKey({ secret_hash: `'ghsa_'` }),
+  ],
+  ['TI-25', 'a key revoked without a reason', 'service_account_keys_revoked_whole', 'update service_account_keys set revoked_at = now()'],
+  ['RP-27', 'a project binding of nobody', 'project_role_bindings_user', projectBinding('training', 'nowhere', 'v_project_viewer')],
+  [
+    'RP-23',
+    'a project binding of a service account that is not there',
+    'project_role_bindings_service_account',
+    projectBinding('training', 'ada', 'v_project_viewer', 'service_account'),
+  ],
+  [
+    'RP-23',
+    "a project binding of another project's service account",
+    'project_role_bindings_service_account',
+    projectBinding('inference', 'sa', 'v_project_viewer', 'service_account'),
+  ],
   ['', 'an epoch that counts from nothing', 'epochs_value_check', 'insert into epochs (id, value, stamp) values (:new, 0, :new)'],
 ]
 
@@ -573,6 +655,12 @@ const allowed: [what: string, text: string][] = [
   ],
   ['a service account with a built-in meant for it', projectBinding('training', 'sa', 'v_project_viewer', 'service_account')],
   ['a service account with a custom role meant for it', projectBinding('training', 'sa', 'robot_1', 'service_account')],
+  [
+    'a slug again when its service account is deleted',
+    `update service_accounts set state = 'deleted', deleted_at = now(), deleted_by = :ada, delete_reason = 'x'; ${serviceAccount('new', 'training', 'aurora', 'robot')}`,
+  ],
+  ['the same slug in another project', serviceAccount('new', 'inference', 'borealis', 'robot')],
+  ['several keys of one service account', serviceAccountKey()],
   ['the same custom name in another scope', role('tenant', ':borealis, null', 'auditor')],
   [
     'a custom name again when its role is deleted',
@@ -601,12 +689,13 @@ const tables = [
   ...['users', 'organizations', 'projects', 'tenant_memberships', 'project_memberships'],
   ...['role_definitions', 'role_definition_versions', 'role_permissions', 'platform_role_bindings', 'tenant_role_bindings'],
   ...['project_role_bindings', 'policy_definitions', 'policy_values', 'policy_constraints', 'epochs'],
+  ...['service_accounts', 'service_account_keys'],
 ]
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])
 
 // Each is wider than the primary key, so nothing can violate it alone; foreign keys point at it.
-const onlyPointedAt = ['projects_of_org', 'role_definition_versions_of_definition']
+const onlyPointedAt = ['projects_of_org', 'role_definition_versions_of_definition', 'service_accounts_in_project']
 
 test('RP-27 every check and every unique index of these tables is among the refusals above', async () => {
   const rows = await ask<{ name: string }>(
@@ -622,7 +711,7 @@ test('RP-27 every check and every unique index of these tables is among the refu
 test('RP-27 every foreign key of these tables refuses what is not there', async () => {
   const rows = await ask<{ relation: string; name: string; column: string }>(
     `select conrelid::regclass::text as relation, conname as name, attname as column
-       from pg_constraint join pg_attribute on attrelid = conrelid and attnum = conkey[1]
+       from pg_constraint join pg_attribute on attrelid = conrelid and attnum = conkey[1] and attgenerated = ''
       where conrelid = any($1::regclass[]) and contype = 'f' and cardinality(conkey) = 1 order by 1, 2`,
     [tables],
   )
@@ -632,6 +721,9 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     deleted_by: `, deleted_at = now(), delete_reason = 'x'`,
     deleted_by_user_id: `, deleted_at = now(), delete_reason = 'x'`,
     disabled_by: `, disabled_at = now(), disable_reason = 'x'`,
+    'service_accounts disabled_by': `, state = 'disabled', disabled_at = now(), disable_reason = 'x'`,
+    'service_accounts deleted_by': `, state = 'deleted', deleted_at = now(), delete_reason = 'x'`,
+    revoked_by: `, revoked_at = now(), revoke_reason = 'x'`,
     'role_definitions disabled_by': `, state = 'disabled', disabled_at = now(), disable_reason = 'x'`,
   }
   // What else the row must be so that nothing but the foreign key is in the way.
@@ -639,6 +731,7 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     'role_definitions tenant_id': 'id = :auditor',
     'role_definitions project_id': 'id = :builder',
     role_definitions: 'id = :auditor',
+    projects: 'id = :inference',
     tenant_role_bindings: 'role_version_id = :v_tenant_owner',
     project_role_bindings: 'role_version_id = :v_project_owner',
     role_definition_versions: 'id = :auditor_2',

@@ -38,7 +38,15 @@ const inOne = async (end: 'commit' | 'rollback', ...texts: string[]) => {
   for (const text of ['begin', ...texts, end]) await live.sql(text)
 }
 
-const id = { user: newId('user'), role: newId('role'), version: newId('role_version'), project: newId('project'), org: newId('org') }
+const id = {
+  user: newId('user'),
+  account: newId('service account'),
+  key: newId('service account key'),
+  role: newId('role'),
+  version: newId('role_version'),
+  project: newId('project'),
+  org: newId('org'),
+}
 const roleOf = (name: string) => `(select current_version_id from role_definitions where name = '${name}' and is_builtin)`
 const ended = `deleted_at = now(), delete_reason = 'test'`
 const bound = (tier: string, principal: string, version: string) =>
@@ -56,6 +64,8 @@ const value = (scope: string, column: string, owner: string) =>
 const rule = (scope: string, column: string, owner: string) =>
   `insert into policy_constraints (constraint_id, version, key, scope_type${column}, actions, condition, time_zone, is_locked, state, created_at)
    values (gen_random_uuid(), 1, 'test', '${scope}'${owner}, '{tenant.read}', '{}', 'UTC', false, 'active', now())`
+const account = `insert into service_accounts (id, org_id, project_id, name, slug, created_at)
+  values ('${id.account}', '${org.aurora}', '${project.aurora}', 'n', 'n', now())`
 const owned = {
   global: ['', '', 'platform'],
   tenant: [', tenant_id', `, '${org.aurora}'`, 'aurora'],
@@ -153,6 +163,14 @@ const rows: readonly Changes[] = [
     `project_id = '${project.aurora}' and principal_id = '${user('bodo')}'`,
     ended,
   ),
+  plain(
+    'service_accounts',
+    'a service account',
+    'aurora',
+    account,
+    `id = '${id.account}'`,
+    `state = 'disabled', disabled_at = now(), disabled_by = '${user('ada')}', disable_reason = 'test'`,
+  ),
   ...(
     [
       ['tenant', org.aurora],
@@ -249,6 +267,26 @@ describe('a change moves the epoch of its scope', () => {
     expect(await moved(`delete from users ${picked}`)).toEqual({ platform: 1 })
   })
 
+  test('DE-19 a new key of a service account moves none, nor does its use; its end, and all that its secret is held against, moves that of its tenant', async () => {
+    const picked = `where id = '${id.key}'`
+    await live.sql(account)
+    const bytes = (count: number) => `decode(repeat('00', ${count}), 'hex')`
+    expect(
+      await moved(`insert into service_account_keys (id, service_account_id, salt, secret_hash, created_at, created_by)
+                   values ('${id.key}', '${id.account}', ${bytes(16)}, ${bytes(32)}, now(), '${user('ada')}')`),
+    ).toEqual({})
+    expect(await moved(`update service_account_keys set last_used_at = now() ${picked}`)).toEqual({})
+    for (const change of [
+      'expires_at = now()',
+      `revoked_at = now(), revoked_by = '${user('ada')}', revoke_reason = 'test'`,
+      `salt = decode(repeat('11', 16), 'hex')`,
+      `secret_hash = decode(repeat('11', 32), 'hex')`,
+    ])
+      expect(await moved(`update service_account_keys set ${change} ${picked}`)).toEqual({ aurora: 1 })
+    expect(await moved(`delete from service_account_keys ${picked}`)).toEqual({ aurora: 1 })
+    await live.sql(`delete from service_accounts where id = '${id.account}'`)
+  })
+
   test('DE-19 many changes in one transaction move each epoch once', async () => {
     const many = () =>
       inOne(
@@ -306,7 +344,10 @@ describe('no table is forgotten', () => {
     } as unknown as Tx
     const sources = Object.values(await keptSources())
     expect(sources).toHaveLength(declaredSources())
-    const key = { user_id: id.user, tenant_id: id.org, project_id: id.project, key: 'k', issuer: 'i', subject: 's' }
+    const key = {
+      ...{ user_id: id.user, tenant_id: id.org, project_id: id.project, key: 'k', issuer: 'i', subject: 's' },
+      ...{ service_account_id: id.account, key_id: id.key, org_id: id.org },
+    }
     for (const source of sources) await source.load(tx, [source.name === 'project tenant' ? id.project : key])
     expect(asked).toHaveLength(sources.length)
     return new Set(asked.flatMap((text) => [...text.matchAll(/\b(?:from|join)\s+([a-z_]+)(?!\w|\()/g)].map(([, table]) => table!)))

@@ -263,11 +263,12 @@ test('RP-23 a service account is not carried to a version that is not fit for it
   const role = await define('project', ['project.member.invite'])
   const body = { permissions: ['storage.read'], assignable_to_service_accounts: true, expected_version: 1, reason: 'fit' }
   expect((await live.call('amara', 'PATCH', `${tiers.project.path}/roles/${role}`, { body })).status).toBe(200)
-  await live.sql(
-    `insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at)
-     select gen_random_uuid(), $1, 'service_account', gen_random_uuid(), current_version_id, now() from role_definitions where id = $2`,
-    [project.aurora, role],
-  )
+  const account = await live.call('amara', 'POST', `${tiers.project.path}/service-accounts`, { body: { name: 'Robot', slug: 'robot' } })
+  const binding = { principal_type: 'service_account', principal_id: account.body.id, role_id: role }
+  const bindings = `${tiers.project.path}/role-bindings`
+  // Flagged by now, but not as it was in its first version.
+  expect((await live.call('amara', 'POST', bindings, { body: { ...binding, version: 1 } })).body.code).toBe('role_not_assignable')
+  expect((await live.call('amara', 'POST', bindings, { body: binding })).status).toBe(201)
   expect((await preview('project', 'amara', role, [2, 1])).body.code).toBe('role_not_assignable')
   expect((await upgrade('project', 'amara', role, [2, 1], none)).body.code).toBe('role_not_assignable')
 })
