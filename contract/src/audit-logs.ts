@@ -80,7 +80,7 @@ export const listProjectAuditLogs = listOperation({
   summary: 'The record of one project.',
   description: newestFirst,
   is_exportable: true,
-  actors: ['user'],
+  actors: ['user', 'service_account'],
   action: 'project.audit.read',
   effect: 'recorded_read',
   params: { project_id: Id('project') },

@@ -46,7 +46,7 @@ export const listProjectMembers = listOperation({
   id: 'project.member.list',
   path: '/api/v1/projects/:project_id/members',
   summary: 'The members of a project, with their roles.',
-  actors: ['user'],
+  actors: ['user', 'service_account'],
   action: 'project.member.read',
   params: project,
   item: Member,

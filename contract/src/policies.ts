@@ -1,5 +1,5 @@
 import Type, { type Static, type TProperties } from 'typebox'
-import { listOperation, operation } from './operation.ts'
+import { type ActorType, listOperation, operation } from './operation.ts'
 import type { ProblemCode } from './problems.ts'
 import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
 
@@ -14,6 +14,8 @@ export interface PolicyScopeDeclared<P extends TProperties, R extends string, W 
   readonly whose: string
   readonly params: P
   readonly read: readonly R[]
+  /** Who may look; nobody but people writes. */
+  readonly readers: readonly ActorType[]
   readonly write: W
   readonly missing: readonly ProblemCode[]
 }
@@ -26,6 +28,7 @@ export const ofPlatform = scope({
   whose: 'the platform',
   params: {},
   read: ['platform.admin', 'platform.ops.read'],
+  readers: ['user'],
   write: 'platform.admin',
   missing: [],
 })
@@ -35,6 +38,7 @@ export const ofOrganization = scope({
   whose: 'an organization',
   params: { org_id: Id('org') },
   read: ['tenant.policy.read'],
+  readers: ['user'],
   write: 'tenant.policy.write',
   missing: ['organization_not_found'],
 })
@@ -44,6 +48,7 @@ export const ofProject = scope({
   whose: 'a project',
   params: { project_id: Id('project') },
   read: ['project.policy.read', 'tenant.policy.read'],
+  readers: ['user', 'service_account'],
   write: 'tenant.policy.write',
   missing: ['project_not_found'],
 })
@@ -120,7 +125,7 @@ const valuesOf = <P extends TProperties, const R extends string, const W extends
     id: `policy.value.list_${at.name}`,
     path: `${at.path}/values`,
     summary: `The policy values of ${at.whose}: what it says itself, and what counts there.`,
-    actors: ['user'],
+    actors: at.readers,
     action: at.read,
     params: at.params,
     item: PolicySetting,

@@ -46,7 +46,7 @@ export const readProject = operation({
   method: 'GET',
   path: '/api/v1/projects/:project_id',
   summary: 'One project.',
-  actors: ['user'],
+  actors: ['user', 'service_account'],
   action: 'project.read',
   effect: 'read',
   params: byId,

@@ -112,12 +112,11 @@ const endIn = <P extends TProperties, R extends string, A extends string>({ name
     problems: [missing, 'binding_not_found', 'last_owner'],
   })
 
-const organization = { ...inOrganization, assign: ['tenant.role.assign'], readers: ['user'] } as const
+const organization = { ...inOrganization, assign: ['tenant.role.assign'] } as const
 const project = {
   ...inProject,
   // The second for service accounts alone.
   assign: ['project.role.assign', 'project.service_account.manage'],
-  readers: ['user', 'service_account'],
 } as const
 
 export const listOrganizationBindings = listIn(organization)

@@ -1,5 +1,5 @@
 import Type, { type Static, type TProperties } from 'typebox'
-import { listOperation, operation } from './operation.ts'
+import { type ActorType, listOperation, operation } from './operation.ts'
 import type { ProblemCode } from './problems.ts'
 import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason, Text } from './shapes.ts'
 
@@ -60,6 +60,8 @@ interface RoleScope<P extends TProperties, R extends string, D extends string> {
   readonly path: string
   readonly params: P
   readonly read: R
+  /** Who may look; nobody but people defines. */
+  readonly readers: readonly ActorType[]
   readonly define: D
   readonly missing: ProblemCode
 }
@@ -70,6 +72,7 @@ export const inOrganization = scope({
   path: '/api/v1/orgs/:org_id',
   params: { org_id: Id('org') },
   read: 'tenant.role.read',
+  readers: ['user'],
   define: 'tenant.role.define',
   missing: 'organization_not_found',
 })
@@ -79,6 +82,7 @@ export const inProject = scope({
   path: '/api/v1/projects/:project_id',
   params: { project_id: Id('project') },
   read: 'project.role.read',
+  readers: ['user', 'service_account'],
   define: 'project.role.define',
   missing: 'project_not_found',
 })
@@ -91,13 +95,14 @@ const listIn = <P extends TProperties, R extends string, D extends string>({
   path,
   params,
   read,
+  readers,
   missing,
 }: RoleScope<P, R, D>) =>
   listOperation({
     id: `role.list_${name}`,
     path: `${path}/roles`,
     summary: `The roles that can be bound in ${whose}: the built-in ones and its own.`,
-    actors: ['user'],
+    actors: readers,
     action: read,
     params,
     item: Role,
@@ -139,6 +144,7 @@ const readIn = <P extends TProperties, R extends string, D extends string>({
   path,
   params,
   read,
+  readers,
   missing,
 }: RoleScope<P, R, D>) =>
   operation({
@@ -146,7 +152,7 @@ const readIn = <P extends TProperties, R extends string, D extends string>({
     method: 'GET',
     path: `${path}/roles/:role_id`,
     summary: `One role that can be bound in ${whose}.`,
-    actors: ['user'],
+    actors: readers,
     action: read,
     effect: 'read',
     params: { ...params, ...role },
@@ -154,12 +160,19 @@ const readIn = <P extends TProperties, R extends string, D extends string>({
     problems: [missing, 'role_not_found'],
   })
 
-const versionsIn = <P extends TProperties, R extends string, D extends string>({ name, path, params, read, missing }: RoleScope<P, R, D>) =>
+const versionsIn = <P extends TProperties, R extends string, D extends string>({
+  name,
+  path,
+  params,
+  read,
+  readers,
+  missing,
+}: RoleScope<P, R, D>) =>
   listOperation({
     id: `role.versions_${name}`,
     path: `${path}/roles/:role_id/versions`,
     summary: 'Every version of a role, the first one first.',
-    actors: ['user'],
+    actors: readers,
     action: read,
     params: { ...params, ...role },
     item: RoleVersion,

@@ -73,7 +73,8 @@ export const requireAllowed = (trail: Trail, { alternatives, kind, place, is_the
     missing: kind.missing,
     allowed: decision.decision === 'allow',
     reason_code: decision.reason_code,
-    is_member: facts.tenant.is_member,
+    // A machine belongs to its project alone, and by that its refusals are its tenant's business.
+    is_member: facts.tenant.is_member || facts.project.is_member,
   })
   if (decision.decision === 'deny') {
     if (!isVisible(alternatives, facts, judged) || (!is_there && decision.reason_code === 'membership_missing'))
