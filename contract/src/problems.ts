@@ -7,7 +7,7 @@ export const problems = {
   cursor_invalid: entry(400, 'The cursor was not made for this caller and this query.'),
   policy_out_of_bounds: entry(400, 'The value lies outside the bounds of its policy definition.'),
   token_missing: entry(401, 'A bearer token is required.'),
-  token_invalid: entry(401, 'The bearer token is not valid.'),
+  token_invalid: entry(401, 'The bearer token, or the credential in its place, is not valid.'),
   token_expired: entry(401, 'The bearer token has expired.'),
   insufficient_permissions: entry(403, 'You are not allowed to do this.'),
   route_not_found: entry(404, 'There is no such route.'),

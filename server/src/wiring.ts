@@ -29,6 +29,7 @@ import { tenancyRoutes } from './tenancy/tenancy-routes.ts'
 import { endTokensOfOrganization, endTokensOfProject } from './tokens/end-with-scope.ts'
 import { identifyMachine, issuerNamedBy } from './tokens/identify-machine.ts'
 import { tokenAdminRoutes } from './tokens/token-admin-routes.ts'
+import { tokenRoutes } from './tokens/token-routes.ts'
 import type { Actor } from './work/work.ts'
 
 /** Where the end or beginning of one thing reaches rooms above it, in the same transaction. */
@@ -60,7 +61,7 @@ export interface Parts {
 }
 
 /** Every operation with the verb that answers it. */
-const answersWith = ({ verify, keys }: Pick<Parts, 'verify' | 'keys'>) => [
+const answersWith = ({ verify, keys, ...parts }: Omit<Parts, 'cursor_key' | 'tokens'>) => [
   ...principalRoutes(onUserDisabling),
   ...tenancyRoutes(tenancySubscribers),
   ...roleRoutes,
@@ -71,6 +72,7 @@ const answersWith = ({ verify, keys }: Pick<Parts, 'verify' | 'keys'>) => [
   ...decisionRoutes,
   ...signingKeyRoutes(keys.tendSoon),
   ...tokenAdminRoutes,
+  ...tokenRoutes({ ...parts, keys }),
 ]
 
 /** Our own tokens are machines'; whoever brings another's is a person. */
@@ -83,7 +85,7 @@ const identifyWith = ({ tokens, database, append, issuer, keys }: Pick<Parts, 't
 
 /** The product behind its HTTP door; who composes a server adds how it is observed and stopped. */
 export const composed = ({ database, fresh, append, verify, cursor_key, tokens, issuer, keys }: Parts) => ({
-  answers: answersWith({ verify, keys }),
+  answers: answersWith({ database, fresh, append, verify, issuer, keys }),
   documents: [publicKeys(keys.want)],
   database,
   fresh,

@@ -63,7 +63,6 @@ const told: Record<string, string> = {
   'service_account.key.revoke': 'revoked a key of the service account {slug}',
   'service_account.key.rotate': 'made a key for the service account {slug} in the place of another',
   'signing_key.activate': 'began to sign tokens with the first key at hand',
-  'signing_key.list': 'listed the signing keys',
   'signing_key.retire': 'put a signing key away',
   'signing_key.revoke': 'revoked a signing key, and with it every token that it signed',
   'signing_key.rotate': 'began to sign tokens with the next key',

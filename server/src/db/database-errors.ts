@@ -14,6 +14,9 @@ export const isLockTimeout = (error: unknown): boolean => text(error, 'code') ==
 /** Lost a race that some serial order would have won or refused. */
 export const worthRetrying = (error: unknown): boolean => ['40001', '40P01'].includes(text(error, 'code'))
 
+/** What the database has against a row itself (its values, its references, a rule of its table), and not against being asked now. */
+export const isRowFault = (error: unknown): boolean => /^(?:22|23|P0)/.test(text(error instanceof Problem ? error.cause : error, 'code'))
+
 // Connection lost or refused, resources exhausted, server stopping, statement cancelled by its limit, read-only standby.
 const unavailableStates = /^(08|28|53|55P03|57|58|25006)/
 const unavailableErrors = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])

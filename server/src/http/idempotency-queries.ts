@@ -32,6 +32,14 @@ export const keptAnswer = ({ type, id }: Actor, key: string) => sql(Kept)`
     from idempotency_keys
    where actor_type = ${type} and actor_id = ${id} and key = ${key}`
 
+/** The same before any work has begun, if it has not gone past its day. */
+export const answerStillKept = ({ type, id }: Actor, key: string) => sql(
+  Exactly({ request_hash: Type.String(), credential_session_id: Nullable(Type.String()) }),
+)`
+  select request_hash, credential_session_id
+    from idempotency_keys
+   where actor_type = ${type} and actor_id = ${id} and key = ${key} and expires_at > now()`
+
 export const keepAnswer = (
   { type, id }: Actor,
   key: string,

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Operation } from '@gatehouse/contract/operation'
 import { authorizeAgain } from '../authz/authorize.ts'
-import type { Database } from '../db/database.ts'
+import type { Database, Reader } from '../db/database.ts'
 import { isLockTimeout } from '../db/database-errors.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import { Problem } from '../kernel/problem.ts'
-import type { Asked, Work } from '../work/work.ts'
-import { boundTheWait, forgetExpiredKeys, keepAnswer, keptAnswer, reserveKey } from './idempotency-queries.ts'
+import type { Actor, Asked, Work } from '../work/work.ts'
+import { answerStillKept, boundTheWait, forgetExpiredKeys, keepAnswer, keptAnswer, reserveKey } from './idempotency-queries.ts'
 
 const wellFormed = /^[\x21-\x7e]{1,128}$/
 
@@ -46,6 +46,17 @@ export const answeredBefore = async (
   if (operation.is_secret_reply) throw new Problem('credential_already_issued', { credential_session_id: kept.credential_session_id })
   await authorizeAgain(work, kept.reply === null ? [] : (kept.decided as Asked[]))
   return { reply: kept.reply ?? undefined }
+}
+
+/**
+ * For an answer with a secret in it, which is never given again: looks first whether the key was used, so that nothing is made in vain.
+ * Whoever comes at the same moment is met by the key's row.
+ */
+export const requireUnanswered = async (reader: Pick<Reader, 'maybe'>, actor: Actor, key: string, hash: string): Promise<void> => {
+  const kept = await reader.maybe(answerStillKept(actor, key))
+  if (!kept) return
+  if (kept.request_hash !== hash) throw new Problem('idempotency_key_reused')
+  throw new Problem('credential_already_issued', { credential_session_id: kept.credential_session_id })
 }
 
 const sessionOf = (reply: unknown): string | null => {

@@ -189,7 +189,8 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       return reply
     } catch (error) {
       // Nobody's: it counts against where it came from.
-      if (error instanceof Problem && error.status === 401) await countRequest(Object.assign(request, { actor: null }))
+      if (error instanceof Problem && (error.status === 401 || (error.status === 429 && !request.actor)))
+        await countRequest(Object.assign(request, { actor: null }))
       throw error
     } finally {
       for (const { allowed, reason_code } of trail.asked) metrics.decided(allowed ? 'allow' : 'deny', reason_code ?? 'none')

@@ -1,5 +1,5 @@
 import type { Reader } from '../db/database.ts'
-import { type FreshReader, type Source, want } from '../epochs/fresh.ts'
+import { type FreshReader, type Source, type Wanted, want } from '../epochs/fresh.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type ChainValue, effectiveValue } from './effective-value.ts'
 import type { PolicyKey, PolicyValue } from './policy-definitions.ts'
@@ -44,17 +44,22 @@ const policyChains: Source<PolicyAsked, readonly ChainValue[]> = {
   },
 }
 
+/** A limit's values on the way to a place, to be read together with other things. */
+export const wantPolicy = (key: PolicyKey, place: PolicyPlace = platform): Wanted<readonly ChainValue[]> =>
+  want(policyChains, { key, ...place })
+
 /** What a chain that is kept comes to. */
 const worked = new WeakMap<readonly ChainValue[], unknown>()
+/** The limit that was wanted, from what was read. */
+export const policyIn = <K extends PolicyKey>(key: K, chain: readonly ChainValue[] = []): PolicyValue<K> => {
+  const known = worked.get(chain) ?? required(key, chain)
+  worked.set(chain, known)
+  return known as PolicyValue<K>
+}
+
 /** The same, for what is asked so often that it is kept while it is proved to be so. */
 export const readPolicyFresh = async <K extends PolicyKey>(
   fresh: FreshReader,
   key: K,
   place: PolicyPlace = platform,
-): Promise<PolicyValue<K>> => {
-  const { values } = await fresh.read([want(policyChains, { key, ...place })])
-  const chain = values[0] ?? []
-  const known = worked.get(chain) ?? required(key, chain)
-  worked.set(chain, known)
-  return known as PolicyValue<K>
-}
+): Promise<PolicyValue<K>> => policyIn(key, (await fresh.read([wantPolicy(key, place)])).values[0])

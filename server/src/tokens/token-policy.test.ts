@@ -112,7 +112,7 @@ describe('scope', () => {
   const world = fc.record({
     held: some,
     asked: fc.option(fc.array(fc.constantFrom(...keys, '*', 'x', 'allocation.read\t'), { maxLength: 12 }), { nil: undefined }),
-    allowed: fc.oneof(fc.constant(['*']), some),
+    allowed: fc.oneof(fc.constant<string[]>(['*']), some),
   })
   const scopeIn = ({ held, asked, allowed }: { held: string[]; asked: string[] | undefined; allowed: string[] }) => {
     const evaluated = evaluateIssuance(

@@ -1,0 +1,254 @@
+import type { Operation } from '@gatehouse/contract/operation'
+import type { Append } from '../audit/append.ts'
+import { record } from '../audit/record.ts'
+import { requireAllowed } from '../authz/authorize.ts'
+import type { Facts } from '../authz/facts.ts'
+import type { Place } from '../authz/kind.ts'
+import type { Database } from '../db/database.ts'
+import type { Fresh, FreshReader, Wanted } from '../epochs/fresh.ts'
+import { type Moment, stampOf } from '../epochs/moment.ts'
+import type { Caller } from '../http/answer.ts'
+import { requestHash, requireUnanswered } from '../http/idempotency.ts'
+import { newId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { KeySet } from '../keys/key-set.ts'
+import type { Sign } from '../keys/signer.ts'
+import { type Actor, newTrail, type Trail } from '../work/work.ts'
+import { type Binding, claimsOf, signedToken } from './claims.ts'
+import { commitIssued, type Issuance } from './commit-issued.ts'
+import { recordDenial } from './record-denial.ts'
+import { type Bound, evaluateIssuance, type Grant, type Refusal, type TokenPolicy, type TokenRequest } from './token-policy.ts'
+import { type MachineClass, typeOf } from './token-types.ts'
+
+export interface IssuerParts {
+  readonly database: Database
+  readonly fresh: Fresh
+  readonly append: Append
+  readonly keys: { readonly want: () => Wanted<KeySet>; readonly sign: Sign }
+  readonly issuer: { readonly url: string; readonly audience: string }
+}
+
+/** Whose credential was verified, and all that was true at that moment. Every class has its own way to come to this; the rest is one way. */
+export interface Verified<C extends MachineClass> {
+  readonly actor: Actor & { readonly type: C }
+  readonly credential_id: string
+  readonly bound: Bound & { readonly actor_type: C }
+  readonly binding: Binding<C>
+  readonly place: Place
+  readonly facts: Facts
+  /** Throws where a value is missing. */
+  readonly policy: () => TokenPolicy
+  readonly keys: KeySet
+  readonly moment: Moment
+}
+
+export interface Asked<C extends MachineClass> {
+  readonly operation: Operation
+  readonly request: TokenRequest & { readonly reason?: string; readonly source_workflow_id?: string }
+  /** The request without its secret: what makes it the same request when it comes again. */
+  readonly same_by: unknown
+  /** Verifies the credential by what is so now; throws if it does not hold. */
+  readonly verify: (fresh: FreshReader) => Promise<Verified<C>>
+}
+
+const refusals: Record<Refusal, () => Problem> = {
+  binding: () => new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' }),
+  scope: () => new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' }),
+  audience: () => new Problem('validation_error', [{ in: 'body', field: 'audience', message: 'is not an allowed audience' }]),
+}
+
+/** A refusal with what the record says of it. */
+class Refusing extends Error {
+  readonly problem: Problem
+  readonly why: string
+  constructor(problem: Problem, why: string) {
+    super(why)
+    this.problem = problem
+    this.why = why
+  }
+}
+
+const reasonOf = ({ code, details }: Problem): string => (details as { reason_code?: string } | undefined)?.reason_code ?? code
+
+/** The decision and the policies: whether, and if so which token. */
+const judged = <C extends MachineClass>(trail: Trail, request: TokenRequest, { bound, place, facts, policy }: Verified<C>): Grant => {
+  try {
+    // Unknown is only who was not verified, so this is never said.
+    const kind = { type: bound.actor_type, missing: 'token_invalid' } as const
+    requireAllowed(trail, { alternatives: ['auth.token.issue'], kind, place, is_there: true }, facts)
+  } catch (error) {
+    throw error instanceof Problem ? new Refusing(error, 'decision') : error
+  }
+  let limits: TokenPolicy
+  try {
+    limits = policy()
+  } catch (error) {
+    throw error instanceof Problem ? new Refusing(error, 'policy') : error
+  }
+  const evaluated = evaluateIssuance(request, bound, limits)
+  if ('refused' in evaluated) throw new Refusing(refusals[evaluated.refused](), evaluated.refused)
+  return evaluated.granted
+}
+
+/** Seconds since 1970 as the database and the answer spell them. */
+const instantOf = (seconds: number): string => new Date(seconds * 1000).toISOString()
+
+const most_tries = 4
+
+/**
+ * The one issuer: whatever the class, a verified credential is judged, a token is signed, and nobody sees it before its row and its
+ * record are committed in the state that it was judged in. There is no other place that makes one.
+ */
+export const tokenIssuer = (parts: IssuerParts) => {
+  const {
+    database,
+    fresh,
+    keys: { sign },
+    issuer,
+  } = parts
+  const commit = commitIssued(parts)
+
+  const signed = async <C extends MachineClass>(
+    caller: Caller,
+    trail: Trail,
+    { actor, credential_id, bound, binding, keys, moment }: Verified<C>,
+    { request }: Asked<C>,
+    { audience, scope, ttl_seconds }: Grant,
+  ) => {
+    const { signing, installation_epoch } = keys
+    if (!signing) throw new Problem('dependency_unavailable', undefined, new Error('there is no key to sign with'))
+    const jti = newId('token')
+    const issued_at = moment.now
+    const claims = claimsOf({
+      actor_type: actor.type,
+      actor_id: actor.id,
+      issuer: issuer.url,
+      audience,
+      issued_at,
+      ttl_seconds,
+      jti,
+      scope,
+      binding,
+    })
+    const access_token = await signedToken(sign, signing, claims)
+    const expires_at = instantOf(claims.exp)
+    const { source_workflow_id, reason } = request
+    const resource = bound.resources[0]!
+    record(
+      { trail },
+      {
+        action: 'auth.token.issue',
+        resource_type: 'token',
+        resource_id: jti,
+        tenant_id: bound.org_id,
+        project_id: bound.project_id,
+        metadata: {
+          actor_type: actor.type,
+          actor_id: actor.id,
+          requested_actor_type: actor.type,
+          requested_actor_id: actor.id,
+          key_id: credential_id,
+          audience,
+          scope: claims.scope,
+          resource_type: resource.type,
+          resource_id: resource.id,
+          expires_at,
+          credential_type: 'jwt_bearer',
+          ...(source_workflow_id === undefined ? {} : { source_workflow_id }),
+          ...(reason === undefined ? {} : { reason }),
+        },
+      },
+    )
+    const issuance: Issuance = {
+      row: {
+        id: jti,
+        actor_type: actor.type,
+        actor_id: actor.id,
+        credential_id,
+        parent_id: null,
+        org_id: bound.org_id,
+        project_id: bound.project_id,
+        binding: {},
+        typ: typeOf[actor.type],
+        kid: signing.kid,
+        audience,
+        scope,
+        epoch: installation_epoch,
+        issued_at,
+        expires_at,
+        source_workflow_id: source_workflow_id ?? null,
+        reason: reason ?? null,
+      },
+      stamp: stampOf(moment, bound.org_id),
+      doing: { actor, correlation_id: caller.correlation_id, source_ip: caller.source_ip, trail },
+    }
+    const reply = {
+      credential_type: 'jwt_bearer' as const,
+      token_type: 'Bearer' as const,
+      access_token,
+      expires_in_seconds: ttl_seconds,
+      expires_at,
+      scope: claims.scope,
+      issued_claims_summary: claims,
+      credential_session_id: jti,
+    }
+    return { issuance, reply }
+  }
+
+  const deny = (
+    caller: Caller,
+    { actor, credential_id, bound, policy }: Verified<MachineClass>,
+    request: TokenRequest,
+    trail: Trail,
+    { problem, why }: Refusing,
+  ) => {
+    let allowed_audiences: readonly string[] = []
+    try {
+      allowed_audiences = policy().allowed_audiences
+    } catch {
+      // Then that is what was refused for.
+    }
+    return recordDenial(
+      parts,
+      caller,
+      { actor, key_id: credential_id, org_id: bound.org_id, project_id: bound.project_id, resource: bound.resources[0]! },
+      {
+        reason_code: reasonOf(problem),
+        why,
+        request,
+        allowed_audiences,
+        ...(trail.asked[0] ? { decision_id: trail.asked[0].decision_id } : {}),
+      },
+    )
+  }
+
+  return async <C extends MachineClass>(caller: Caller, asked: Asked<C>) => {
+    const { operation, request, same_by, verify } = asked
+    const key = caller.idempotency_key
+    const hash = key === undefined ? '' : requestHash(operation, { params: {}, query: {}, body: same_by })
+    for (let attempt = 1; attempt <= most_tries; attempt += 1) {
+      // What was proved for the first try is what turned out to be no longer so.
+      const verified = await verify(attempt === 1 ? caller.fresh : fresh.forRequest())
+      if (attempt === 1) {
+        await caller.identified(verified.actor)
+        if (key !== undefined) await requireUnanswered(database.reader, verified.actor, key, hash)
+      }
+      const trail = newTrail()
+      try {
+        const grant = judged(trail, request, verified)
+        const { issuance, reply } = await signed(caller, trail, verified, asked, grant)
+        const is_committed = key === undefined ? await commit.one(issuance) : await commit.once(issuance, { operation, key, hash, reply })
+        if (!is_committed) continue
+        caller.trail.asked.push(...trail.asked)
+        caller.trail.events.push(...trail.events)
+        return reply
+      } catch (error) {
+        if (!(error instanceof Refusing)) throw error
+        caller.trail.asked.push(...trail.asked)
+        await deny(caller, verified, request, trail, error)
+        throw error.problem
+      }
+    }
+    throw new Problem('dependency_unavailable', undefined, new Error('what the token rests on changed with each try'))
+  }
+}

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import { Problem } from '../kernel/problem.ts'
+import { delayOf, isWorthARow, type SlowDown, slowDownWrongs } from './slow-down.ts'
+
+const figures: SlowDown = {
+  first_delay_milliseconds: 20,
+  longest_delay_milliseconds: 80,
+  most_waiting: 2,
+  most_waiting_in_all: 5,
+  forget_seconds: 900,
+}
+
+const timed = async (waiting: Promise<unknown>): Promise<{ took: number; problem: Problem | undefined }> => {
+  const began = performance.now()
+  const problem = await waiting.then(() => undefined).catch((error: Problem) => error)
+  return { took: performance.now() - began, problem }
+}
+const now = () => performance.now()
+
+test('TI-26 each wrong secret is answered later than the one before, up to a bound', async () => {
+  expect([1, 2, 3, 4, 50, 5000].map((count) => delayOf(count, figures))).toEqual([20, 40, 80, 80, 80, 80])
+  const slow = slowDownWrongs()
+  const took: number[] = []
+  for (let n = 0; n < 4; n += 1) took.push((await timed(slow.untilAnswered('k', '192.0.2.1', now(), figures))).took)
+  for (const [index, least] of [18, 38, 78, 78].entries()) expect(took[index]).toBeGreaterThanOrEqual(least)
+})
+
+test('TI-26 TI-11 the time counts from when it came: what was done meanwhile is not added', async () => {
+  const slow = slowDownWrongs()
+  expect((await timed(slow.untilAnswered('k', '192.0.2.1', now() - 19, figures))).took).toBeLessThan(15)
+})
+
+test('TI-26 another key, or the same from another network, begins anew', async () => {
+  const slow = slowDownWrongs()
+  const forever = { ...figures, longest_delay_milliseconds: 10_000 }
+  for (let n = 0; n < 3; n += 1) await slow.untilAnswered('k', '192.0.2.1', now() - 10_000, forever)
+  expect((await timed(slow.untilAnswered('k', '198.51.100.1', now(), forever))).took).toBeLessThan(60)
+  expect((await timed(slow.untilAnswered('other', '192.0.2.1', now(), forever))).took).toBeLessThan(60)
+  // The same network, another address in it.
+  expect((await timed(slow.untilAnswered('k', '192.0.2.77', now(), forever))).took).toBeGreaterThanOrEqual(155)
+})
+
+test('TI-26 beyond so many that wait, one is told to come later; and when they are gone, one waits again', async () => {
+  const slow = slowDownWrongs()
+  const all = await Promise.all(Array.from({ length: 4 }, () => timed(slow.untilAnswered('k', '192.0.2.1', now(), figures))))
+  expect(all.map(({ problem }) => problem?.code)).toEqual([undefined, undefined, 'rate_limit_exceeded', 'rate_limit_exceeded'])
+  expect(all[2]!.problem!.details).toEqual({ retry_after_seconds: 1 })
+  // No sooner than the first of all: how soon it comes must not tell whether there is such a key.
+  expect(all[2]!.took).toBeGreaterThanOrEqual(18)
+  expect(slow.waiting()).toBe(0)
+  expect((await timed(slow.untilAnswered('k', '192.0.2.1', now(), figures))).problem).toBeUndefined()
+})
+
+test('TI-26 so many wait in all, whatever keys they name, and no more', async () => {
+  const slow = slowDownWrongs()
+  const all = await Promise.all(Array.from({ length: 8 }, (_, n) => timed(slow.untilAnswered(`k${n}`, '192.0.2.1', now(), figures))))
+  expect(all.filter(({ problem }) => problem instanceof Problem)).toHaveLength(3)
+})
+
+test('TI-26 what was long ago is forgotten, and memory is bounded', async () => {
+  const slow = slowDownWrongs({ most_entries: 2 })
+  for (let n = 0; n < 3; n += 1) await slow.untilAnswered('k', '192.0.2.1', now() - 1000, figures)
+  const soon = { ...figures, forget_seconds: 0 }
+  await new Promise((resolve) => setTimeout(resolve, 2))
+  expect((await timed(slow.untilAnswered('k', '192.0.2.1', now(), soon))).took).toBeLessThan(60)
+  for (let n = 0; n < 3; n += 1) await slow.untilAnswered('k', '192.0.2.1', now() - 1000, figures)
+  for (const other of ['a', 'b']) await slow.untilAnswered(other, '192.0.2.1', now() - 1000, figures)
+  expect((await timed(slow.untilAnswered('k', '192.0.2.1', now(), figures))).took).toBeLessThan(60)
+})
+
+test('TI-12 TI-26 a storm of wrong secrets leaves few rows, and each says how many there were', () => {
+  const slow = slowDownWrongs()
+  const rows = Array.from({ length: 10_000 }, () => slow.countOf('k', figures)).filter((count) => count !== null)
+  expect(rows).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192])
+  expect(isWorthARow(9)).toBe(false)
+})
