@@ -335,6 +335,26 @@ const inTurn = async (set: (body: object) => Promise<unknown>): Promise<void> =>
   await set({})
 }
 
+/** There is one next key; when it is taken, another comes soon. */
+const nextKey = async (stage: Stage): Promise<string> => {
+  for (let tries = 0; ; tries += 1) {
+    const { items } = (await stage.done('signing_key.list', { person: 'ada', params: {}, body: {} })) as unknown as {
+      items: { kid: string; state: string }[]
+    }
+    const staged = items.find(({ state }) => state === 'staged')
+    if (staged) return staged.kid
+    if (tries === 100) throw new Error('no next signing key came')
+    await sleep(50)
+  }
+}
+const onKeys = (verb: 'retire' | 'revoke', state: string): Recipe => ({
+  lock: 'platform chain',
+  prepare: async (stage) => ({ person: 'ada', params: { kid: await nextKey(stage) }, body: { reason: stage.word() } }),
+  effect: ({ params, body }) => [
+    part(verb, 'signing_keys where kid = $1 and state = $2 and end_reason = $3', params.kid, state, body.reason),
+  ],
+})
+
 const onPolicyOf = (scope: string, { lock, key, endable, begin, within, owner }: PolicyScene): [string, Recipe][] => {
   const held = lock ? { lock } : {}
   const value = (stage: Stage) => ({ value: 7200, reason: stage.word() })
@@ -599,6 +619,31 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   ...Object.fromEntries(Object.entries(roleScenes).flatMap(([scope, scene]) => onRolesOf(scope, scene))),
   ...onPlatformRoles,
   ...Object.fromEntries(Object.entries(policyScenes).flatMap(([scope, scene]) => onPolicyOf(scope, scene))),
+  'auth.token.revoke': {
+    prepare: async (stage) => ({
+      person: 'alice',
+      params: {},
+      body: { project_id: (await newProject(stage)).id, reason: stage.word() },
+    }),
+    effect: ({ body }) => [part('cut-off', 'token_cutoffs where subject_id = $1 and reason = $2', body.project_id, body.reason)],
+  },
+  'signing_key.retire': onKeys('retire', 'retired'),
+  'signing_key.revoke': onKeys('revoke', 'revoked'),
+  'signing_key.rotate': {
+    lock: 'platform chain',
+    prepare: async (stage) => {
+      await nextKey(stage)
+      return { person: 'ada', params: {}, body: { reason: stage.word() } }
+    },
+    // Which key it will be is not known before.
+    effect: ({ body }) => [
+      part(
+        'active',
+        `signing_keys k join audit_logs a on a.resource_id = k.kid and a.action = 'signing_key.rotate' where a.metadata ->> 'reason' = $1 and k.activated_at is not null`,
+        body.reason,
+      ),
+    ],
+  },
   'user.disable': {
     lock: 'platform chain',
     prepare: async (stage) => ({ person: 'ada', params: { user_id: stage.person().id }, body: { reason: stage.word() } }),

@@ -16,6 +16,10 @@ export interface State {
   /** By scope and key. */
   readonly policies: Map<string, { version: number; value: string }>
   readonly constraints: Map<string, { version: number; document: string }>
+  /** Cut-offs by what they are of, and the tokens that were revoked one by one. */
+  readonly cutoffs: Map<string, number>
+  /** In which state each key is. */
+  readonly signing_keys: Map<string, string>
 }
 
 export interface Recorded {
@@ -48,6 +52,11 @@ export const readState = async (sql: Sql): Promise<State> => {
             'effect', effect, 'condition', condition, 'time_zone', time_zone, 'is_locked', is_locked, 'state', state) as document
        from policy_constraints where replaced_at is null`,
   )
+  const signing_keys = await sql<{ kid: string; state: string }>('select kid, state from signing_keys')
+  const cutoffs = await sql<{ line: string; n: number }>(
+    `select concat_ws(' ', subject_type, subject_id) as line, count(*)::int as n from token_cutoffs group by 1
+     union all select 'token ' || id, 1 from issued_tokens where revoked_at is not null`,
+  )
   const users = await sql<{ id: string; is_disabled: boolean }>('select id, disabled_at is not null as is_disabled from users')
   return {
     organizations: named(await sql<Named>('select id, state, name from organizations where deleted_at is null')),
@@ -66,6 +75,8 @@ export const readState = async (sql: Sql): Promise<State> => {
     invitations: await lines('select id::text as line from invitations where accepted_at is null and ended_at is null'),
     users: new Map(users.map(({ id, is_disabled }) => [id, { is_disabled }])),
     policies: new Map(policies.map(({ scope, key, version, value }) => [`${scope} ${key}`, { version, value: canonicalJson(value) }])),
+    signing_keys: new Map(signing_keys.map(({ kid, state }) => [kid, state])),
+    cutoffs: new Map(cutoffs.map(({ line, n }) => [line, n])),
     constraints: new Map(constraints.map(({ id, version, document }) => [id, { version, document: canonicalJson(document) }])),
   }
 }
@@ -82,6 +93,11 @@ const endRoles = (state: State, scope: string, user_id: string) => {
 }
 
 type Step = (state: State, row: Recorded) => boolean
+
+const cutOff = (state: State, line: string): true => {
+  state.cutoffs.set(line, line.startsWith('token ') ? 1 : (state.cutoffs.get(line) ?? 0) + 1)
+  return true
+}
 
 const found =
   (kind: 'organizations' | 'projects', role: string): Step =>
@@ -107,7 +123,8 @@ const move =
     const one = state[kind].get(resource_id)
     if (one?.state !== from) return false
     one.state = to
-    return true
+    // Its machine tokens end with it, whichever way it moves.
+    return cutOff(state, `${kind === 'organizations' ? 'organization' : 'project'} ${resource_id}`)
   }
 const turn =
   (to: boolean): Step =>
@@ -115,6 +132,21 @@ const turn =
     const one = state.users.get(resource_id)
     if (!one || one.is_disabled === to) return false
     one.is_disabled = to
+    return true
+  }
+
+const come =
+  (as: string): Step =>
+  (state, { resource_id }) => {
+    if (state.signing_keys.has(resource_id)) return false
+    state.signing_keys.set(resource_id, as)
+    return true
+  }
+const turnKey =
+  (from: readonly string[], to: string): Step =>
+  (state, { resource_id }) => {
+    if (!from.includes(state.signing_keys.get(resource_id) ?? '')) return false
+    state.signing_keys.set(resource_id, to)
     return true
   }
 
@@ -149,6 +181,8 @@ const writeConstraint = (state: State, { resource_id, metadata: { version, reaso
 
 /** What each recorded action does to the world; false if it could not have happened there. */
 export const steps: Readonly<Record<string, Step>> = {
+  'auth.token.revoke': (state, { metadata: { subject_type, subject_id } }) =>
+    cutOff(state, [subject_type, ...(subject_id === null ? [] : [subject_id])].join(' ')),
   'organization.create': found('organizations', 'tenant_owner'),
   'organization.update': rename('organizations'),
   'organization.suspend': move('organizations', 'active', 'suspended'),
@@ -227,6 +261,21 @@ export const steps: Readonly<Record<string, Step>> = {
     return true
   },
   'role_binding.end': (state, row) => unbind(state, scopeOf(row), row.metadata.principal_id, row.metadata.role_name),
+  'signing_key.stage': come('staged'),
+  // Made to sign at once, or staged before.
+  'signing_key.activate': (state, row) =>
+    state.signing_keys.has(row.resource_id) ? turnKey(['staged'], 'active')(state, row) : come('active')(state, row),
+  'signing_key.rotate': (state, row) => {
+    const { from_kid } = row.metadata
+    if (from_kid !== null && !turnKey(['active'], 'grace')(state, { ...row, resource_id: from_kid })) return false
+    return turnKey(['staged'], 'active')(state, row)
+  },
+  'signing_key.retire': turnKey(['staged', 'grace'], 'retired'),
+  'signing_key.revoke': (state, row) => {
+    const { next_kid } = row.metadata
+    if (!turnKey(['staged', 'active', 'grace'], 'revoked')(state, row)) return false
+    return next_kid === null || turnKey(['staged'], 'active')(state, { ...row, resource_id: next_kid })
+  },
   'user.create': (state, { resource_id }) => {
     if (state.users.has(resource_id)) return false
     state.users.set(resource_id, { is_disabled: false })
@@ -236,8 +285,32 @@ export const steps: Readonly<Record<string, Step>> = {
   'user.enable': turn(false),
 }
 
-const copied = ({ organizations, projects, members, roles, definitions, invitations, users, policies, constraints }: State): State =>
-  structuredClone({ organizations, projects, members, roles, definitions, invitations, users, policies, constraints })
+const copied = ({
+  organizations,
+  projects,
+  members,
+  roles,
+  definitions,
+  invitations,
+  users,
+  policies,
+  constraints,
+  cutoffs,
+  signing_keys,
+}: State): State =>
+  structuredClone({
+    organizations,
+    projects,
+    members,
+    roles,
+    definitions,
+    invitations,
+    users,
+    policies,
+    constraints,
+    cutoffs,
+    signing_keys,
+  })
 
 const linesOf = (state: State): Set<string> =>
   new Set([
@@ -251,6 +324,8 @@ const linesOf = (state: State): Set<string> =>
     ...[...state.invitations].map((id) => `invitation ${id}`),
     ...[...state.users].map(([id, { is_disabled }]) => `user ${id} ${is_disabled ? 'disabled' : 'active'}`),
     ...[...state.policies].map(([which, { version, value }]) => `policy ${which} ${version} ${value}`),
+    ...[...state.cutoffs].map(([line, n]) => `cut-offs of ${line}: ${n}`),
+    ...[...state.signing_keys].map(([kid, is]) => `signing key ${kid} ${is}`),
     ...[...state.constraints].map(([id, { version, document }]) => `constraint ${id} ${version} ${document}`),
   ])
 

@@ -72,6 +72,17 @@ export const writeInvitations = (sql: (text: string, values: unknown[]) => Promi
     ],
   )
 
+/** Keys that can be ended, and a next one that may be used. */
+export const kidOf = (name: string) => `sweep-${name}`
+export const writeSigningKeys = async (sql: (text: string, values: unknown[]) => Promise<unknown>): Promise<void> => {
+  await sql(
+    `insert into signing_keys (kid, alg, custody, envelope_key_id, state, created_at, activated_at, grace_until)
+     select kid, 'HS256', 'envelope_key', 'test', 'grace', now(), now(), now() + interval '1 day' from unnest($1::text[]) as k (kid)`,
+    [['retire', 'revoke'].map(kidOf)],
+  )
+  await sql(`update signing_keys set created_at = now() - interval '1 day' where state = 'staged'`, [])
+}
+
 const onInvitations = [
   { scope: 'of_organization', person: 'alice', params: ofOrg, offer: { email: 'new@mail.example', role_name: 'tenant_viewer' } },
   { scope: 'of_project', person: 'amara', params: ofProject, offer: { email: 'agnes@aurora.example', role_name: 'project_viewer' } },
@@ -144,6 +155,8 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'audit_log.list_of_organization': { person: 'alice', params: ofOrg },
   'audit_log.list_of_project': { person: 'amara', params: ofProject },
   'audit_log.verify': { person: 'otto', params: {} },
+  'auth.token.list_of_project': { person: 'amara', params: ofProject },
+  'auth.token.revoke': { person: 'amara', params: {}, body: { ...ofProject, ...because } },
   'authz.decide': { person: 'anna', params: {}, body: { action: 'tenant.read', resource: inOrg } },
   'authz.decide_batch': { person: 'anna', params: {}, body: { questions: [{ action: 'tenant.read', resource: inOrg }] } },
   'authz.explain': { person: 'anna', params: {}, body: { action: 'tenant.read', resource: inOrg } },
@@ -178,6 +191,10 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'role_binding.list_of_platform': { person: 'ada', params: {} },
   'role_binding.create_of_platform': { person: 'ada', params: {}, body: { ...platformBinding, ...because } },
   'role_binding.end_of_platform': { person: 'ada', params: { binding_id: fixedId('binding', 'otto') }, body: because },
+  'signing_key.list': { person: 'ada', params: {} },
+  'signing_key.retire': { person: 'ada', params: { kid: kidOf('retire') }, body: because },
+  'signing_key.revoke': { person: 'ada', params: { kid: kidOf('revoke') }, body: because },
+  'signing_key.rotate': { person: 'ada', params: {}, body: because },
   'user.disable': { person: 'ada', params: { user_id: user('bodo') }, body: because },
   'user.enable': { person: 'ada', params: { user_id: user('bodo') }, body: because },
   'user.list': { person: 'ada', params: {} },

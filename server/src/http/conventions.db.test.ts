@@ -13,6 +13,7 @@ import {
   writeConstraints,
   writeInvitations,
   writeRoles,
+  writeSigningKeys,
 } from '../../../test/fuzz/rightful-calls.ts'
 import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { fixedId, newId } from '../kernel/ids.ts'
@@ -28,6 +29,7 @@ beforeAll(async () => {
   await writeConstraints(live.sql)
   await writeInvitations(live.sql)
   await writeRoles(live.sql)
+  await writeSigningKeys(live.sql)
 })
 afterAll(() => live.stop())
 
@@ -107,6 +109,11 @@ describe('errors', () => {
       'policy.value.set_of_organization',
       () => live.call('alice', 'PUT', invitations, { body: { value: 7200, expected_version: 77 } }),
     ],
+    signing_key_not_found: [
+      'signing_key.retire',
+      () => live.call('ada', 'POST', '/api/v1/admin/signing-keys/no-such-key/retire', { body: { reason: 'test' } }),
+    ],
+    token_not_found: ['auth.token.revoke', () => live.call('amara', 'POST', '/api/v1/auth/tokens/revoke', { body: { token_id: nobody } })],
     constraint_not_found: ['policy.constraint.read_of_organization', () => live.call('alice', 'GET', `${constraints}/${nobody}`)],
     constraint_already_exists: [
       'policy.constraint.create_of_organization',
