@@ -1,5 +1,5 @@
 import { issueServiceAccountToken, type ServiceAccountTokenRequest } from '@gatehouse/contract/tokens'
-import { factsOf } from '../authz/facts.ts'
+import { type Facts, factsOf } from '../authz/facts.ts'
 import { type Standing, wantStanding } from '../authz/standing.ts'
 import type { FreshReader } from '../epochs/fresh.ts'
 import type { Caller, Issuing } from '../http/answer.ts'
@@ -8,6 +8,7 @@ import { chainOf, wantChain } from '../policies/constraint-chain.ts'
 import { policyIn, wantPolicy } from '../policies/read-policy.ts'
 import { type Credential, isKeyLive, isSecretOf, keepHomes, wantCredential } from '../service-accounts/credential.ts'
 import { type IssuerParts, tokenIssuer, type Verified } from './issue-token.ts'
+import { keysOfBelonging } from './normalise-scope.ts'
 import { recordDenial } from './record-denial.ts'
 import { readSlowDown, slowDownWrongs } from './slow-down.ts'
 import type { Bound } from './token-policy.ts'
@@ -55,6 +56,15 @@ const endOf = (credential: Credential, standing: Standing | undefined, now: stri
   return null
 }
 
+/** Most accounts have one of a few roles, whose keys are one set as long as they are kept. */
+const held = new WeakMap<ReadonlySet<string>, ReadonlySet<string>>()
+const heldBy = ({ project: { allowed, is_member } }: Facts): ReadonlySet<string> => {
+  if (!is_member) return allowed
+  const known = held.get(allowed) ?? new Set([...allowed, ...keysOfBelonging])
+  held.set(allowed, known)
+  return known
+}
+
 const boundOf = ({ service_account_id }: ServiceAccountTokenRequest, { org_id, project_id }: Home, held: ReadonlySet<string>) =>
   ({
     actor_type: 'service_account',
@@ -89,7 +99,7 @@ export const issueForServiceAccount = (parts: IssuerParts): Issuing<typeof issue
     return {
       actor,
       credential_id: key_id,
-      bound: boundOf(body, home, facts.project.allowed),
+      bound: boundOf(body, home, heldBy(facts)),
       binding: { org_id: home.org_id, project_id: home.project_id },
       place,
       facts,

@@ -1,9 +1,16 @@
-import { actions, isAction } from '../authz/actions.ts'
+import { actions, isAction, membershipKeys } from '../authz/actions.ts'
 import type { MachineClass } from './token-types.ts'
+
+/** What being in a project gives there, to a machine as to a person. */
+export const keysOfBelonging: readonly string[] = Object.entries(membershipKeys).flatMap(([key, where]) =>
+  where === 'project' ? [key] : [],
+)
+
+const fitForServiceAccounts = Object.entries(actions).flatMap(([key, { fit_for_service_accounts: is_fit }]) => (is_fit ? [key] : []))
 
 /** What a token of a class can carry at all. A class that is not here has nothing to carry yet. */
 const carried: Partial<Record<MachineClass, ReadonlySet<string>>> = {
-  service_account: new Set(Object.entries(actions).flatMap(([key, { fit_for_service_accounts: is_fit }]) => (is_fit ? [key] : []))),
+  service_account: new Set([...fitForServiceAccounts, ...keysOfBelonging]),
 }
 const nothing: ReadonlySet<string> = new Set()
 export const carriedBy = (actor_type: MachineClass): ReadonlySet<string> => carried[actor_type] ?? nothing

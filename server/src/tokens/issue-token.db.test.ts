@@ -1,0 +1,437 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Answered, type LiveServer, liveServer, seeded, testKeys, tokenIssuer } from '../../../test/live-server.ts'
+import { machineOn } from '../../../test/machine.ts'
+import { verifyChains } from '../audit/verify-chains.ts'
+import { parseKeyRing } from '../custody/key-ring.ts'
+import { auditKey } from '../installation/own-secrets.ts'
+import { hashOf, newSecret } from '../service-accounts/key-secret.ts'
+
+const path = '/api/v1/auth/service-account/token'
+const home = { org_id: seeded.org.aurora, project_id: seeded.project.aurora }
+
+let live: LiveServer
+beforeAll(async () => {
+  live = await liveServer()
+  await live.setPolicy('rate_limit.anonymous_requests_per_minute', 1_000_000)
+  await live.setPolicy('rate_limit.machine_requests_per_minute', 1_000_000)
+  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 5)
+  await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 20)
+})
+afterAll(() => live.stop())
+
+/** A service account with a key whose secret we know. */
+const machine = async (role?: string, where = home) => {
+  const { account_id, key_id } = await machineOn(live.sql, where, role)
+  const secret = newSecret()
+  const { salt, secret_hash } = hashOf(secret)
+  await live.sql('update service_account_keys set salt = $2, secret_hash = $3 where id = $1', [key_id, salt, secret_hash])
+  const credential = { service_account_id: account_id as string, key_id: key_id as string, client_secret: secret.reveal() }
+  const ask = (body: object = {}, headers: Record<string, string> = {}) =>
+    live.call(null, 'POST', path, { body: { ...credential, ...body }, headers })
+  return { ...credential, credential, ask }
+}
+
+const claimsIn = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
+const rowOf = async (id: string) => (await live.sql<Record<string, unknown>>('select * from issued_tokens where id = $1', [id]))[0]
+const correlation = ({ headers }: Answered) => headers.get('x-request-id')!
+const recorded = async (answered: Answered) => live.auditOf(correlation(answered))
+const as = (token: string, to: string) => live.call(null, 'GET', to, { headers: { authorization: `Bearer ${token}` } })
+
+describe('a token', () => {
+  test('TI-01 TI-05 TI-23 is issued for a secret, says what the answer says, and is recorded with its row', async () => {
+    const sa = await machine()
+    const answered = await sa.ask({ reason: 'nightly', source_workflow_id: 'wf/1' })
+    expect(answered.status).toBe(200)
+    expect(answered.headers.get('cache-control')).toBe('no-store')
+    const { access_token, issued_claims_summary, credential_session_id, ...rest } = answered.body
+    const claims = claimsIn(access_token)
+    expect(issued_claims_summary).toEqual(claims)
+    expect(Object.keys(claims).join(' ')).toBe('sub actor_type iss aud iat exp jti scope org_id project_id')
+    expect(claims).toMatchObject({
+      sub: sa.service_account_id,
+      iss: tokenIssuer.url,
+      aud: 'gpuaas-api',
+      jti: credential_session_id,
+      ...home,
+    })
+    expect(rest).toEqual({
+      credential_type: 'jwt_bearer',
+      token_type: 'Bearer',
+      expires_in_seconds: 3600,
+      expires_at: new Date(claims.exp * 1000).toISOString(),
+      scope: claims.scope,
+    })
+    const row = (await rowOf(credential_session_id))!
+    expect(row).toMatchObject({
+      actor_type: 'service_account',
+      actor_id: sa.service_account_id,
+      credential_id: sa.key_id,
+      parent_id: null,
+      ...home,
+      binding: {},
+      typ: 'sa+jwt',
+      audience: 'gpuaas-api',
+      scope: claims.scope.split(' '),
+      reason: 'nightly',
+      source_workflow_id: 'wf/1',
+      revoked_at: null,
+    })
+    expect(Math.floor((row.issued_at as Date).getTime() / 1000)).toBe(claims.iat)
+    expect((row.expires_at as Date).getTime()).toBe(claims.exp * 1000)
+    const [event, ...more] = await recorded(answered)
+    expect(more).toEqual([])
+    expect(event).toMatchObject({
+      action: 'auth.token.issue',
+      result: 'success',
+      actor_type: 'service_account',
+      actor_id: sa.service_account_id,
+      tenant_id: home.org_id,
+      project_id: home.project_id,
+      resource_type: 'token',
+      resource_id: credential_session_id,
+      metadata: {
+        actor_type: 'service_account',
+        actor_id: sa.service_account_id,
+        requested_actor_type: 'service_account',
+        requested_actor_id: sa.service_account_id,
+        key_id: sa.key_id,
+        audience: 'gpuaas-api',
+        scope: claims.scope,
+        resource_type: 'project',
+        resource_id: home.project_id,
+        expires_at: rest.expires_at,
+        credential_type: 'jwt_bearer',
+        source_workflow_id: 'wf/1',
+        reason: 'nightly',
+      },
+    })
+    expect((await as(access_token, `/api/v1/projects/${home.project_id}`)).status).toBe(200)
+  })
+
+  test('TI-25 the key says in which minute it was used last', async () => {
+    const sa = await machine()
+    await sa.ask()
+    const [key] = await live.sql<{ last_used_at: Date }>('select last_used_at from service_account_keys where id = $1', [sa.key_id])
+    expect(Date.now() - key!.last_used_at.getTime()).toBeLessThan(120_000)
+    expect(key!.last_used_at.getTime() % 60_000).toBe(0)
+  })
+
+  test('TI-01 a secret is no bearer token, anywhere', async () => {
+    const sa = await machine()
+    for (const to of ['/api/v1/me', `/api/v1/projects/${home.project_id}`, '/api/v1/orgs'])
+      expect((await as(sa.client_secret, to)).status, to).toBe(401)
+  })
+
+  test('TI-09 bounds what its bearer may do, whatever he holds', async () => {
+    const sa = await machine()
+    const { body } = await sa.ask({ scope: 'allocation.read' })
+    expect(body.scope).toBe('allocation.read')
+    expect((await as(body.access_token, `/api/v1/projects/${home.project_id}/roles`)).body.details).toEqual({
+      reason_code: 'scope_mismatch',
+    })
+  })
+})
+
+describe('limits', () => {
+  test.each([
+    ['zero', 0],
+    ['less', -1],
+    ['a half', 1.5],
+    ['a text', '3600'],
+    ['null', null],
+    ['absurd', 1e9],
+    ['a list', [60]],
+  ])('TI-07 a lifetime that is %s is 400', async (_what, ttl_seconds) => {
+    const sa = await machine()
+    expect((await sa.ask({ ttl_seconds })).status).toBe(400)
+  })
+
+  test('TI-07 a hint shortens; beyond the maximum it is shortened to it, and the answer says so', async () => {
+    const sa = await machine()
+    for (const [asked, granted] of [
+      [60, 60],
+      [3600, 3600],
+      [3601, 3600],
+      [1e8, 3600],
+    ]) {
+      const { body } = await sa.ask({ ttl_seconds: asked })
+      const { iat, exp } = claimsIn(body.access_token)
+      expect([body.expires_in_seconds, exp - iat]).toEqual([granted, granted])
+    }
+  })
+
+  test('TI-06 TI-07 every limit is policy: a project’s own counts there, the platform’s maximum everywhere', async () => {
+    const sa = await machine()
+    const policy = (value: number) =>
+      live.call('alice', 'PUT', `/api/v1/projects/${home.project_id}/policies/values/auth.service_account_token_ttl_seconds`, {
+        body: { value, reason: 'shorter' },
+      })
+    expect((await policy(120)).status).toBe(200)
+    expect((await sa.ask()).body.expires_in_seconds).toBe(120)
+    expect((await sa.ask({ ttl_seconds: 3600 })).body.expires_in_seconds).toBe(120)
+    await live.sql(`delete from policy_values where key = 'auth.service_account_token_ttl_seconds' and project_id is not null`)
+    await live.setPolicy('auth.iam_token_issuer.max_ttl_seconds', 90)
+    expect((await sa.ask()).body.expires_in_seconds).toBe(90)
+    await live.setPolicy('auth.iam_token_issuer.max_ttl_seconds', 3600)
+  })
+
+  test.each([
+    'auth.service_account_token_ttl_seconds',
+    'auth.iam_token_issuer.max_ttl_seconds',
+    'auth.iam_token_issuer.allowed_audiences',
+    'auth.iam_token_issuer.allowed_scopes',
+  ])('TI-06 TI-12 without a readable %s no token is issued, and that is recorded', async (key) => {
+    const sa = await machine()
+    const [before] = await live.sql<{ value: unknown }>('select value from policy_values where key = $1 and replaced_at is null', [key])
+    const broken = async () => {
+      const answered = await sa.ask()
+      expect([answered.status, answered.body.code]).toEqual([503, 'policy_unavailable'])
+      expect(answered.text).not.toContain('eyJ')
+      expect((await recorded(answered)).map(({ action, reason_code }) => [action, reason_code])).toEqual([
+        ['auth.token.deny', 'policy_unavailable'],
+      ])
+    }
+    await live.setPolicy(key, { garbled: 7 })
+    await broken()
+    await live.sql('update policy_values set replaced_at = now() where key = $1 and replaced_at is null', [key])
+    await broken()
+    await live.sql('update policy_values set replaced_at = null, value = $2 where key = $1', [key, JSON.stringify(before!.value)])
+    expect((await sa.ask()).status).toBe(200)
+  })
+
+  test('TI-08 an audience that is not allowed is 400 and recorded, without the caller’s word', async () => {
+    const sa = await machine()
+    const word = `canary${randomUUID().replaceAll('-', '')}`
+    const answered = await sa.ask({ audience: word })
+    expect([answered.status, answered.body.code, answered.body.details[0].field]).toEqual([400, 'validation_error', 'audience'])
+    const [event] = await recorded(answered)
+    expect(event).toMatchObject({
+      action: 'auth.token.deny',
+      result: 'denied',
+      reason_code: 'validation_error',
+      metadata: { why: 'audience', audience: null },
+    })
+    expect(JSON.stringify(event)).not.toContain(word)
+    expect((await sa.ask({ audience: ['gpuaas-api'] })).status).toBe(400)
+  })
+
+  test('TI-09 the scope is normalised, narrowed and told; nothing left is 403', async () => {
+    const sa = await machine()
+    const scopeFor = async (scope: string) => {
+      const { body } = await sa.ask({ scope })
+      expect(body.issued_claims_summary).toEqual(claimsIn(body.access_token))
+      return body.scope
+    }
+    expect(await scopeFor('Allocation.READ allocation.create allocation.read platform.admin')).toBe('allocation.create allocation.read')
+    expect(await scopeFor(Array.from({ length: 10_000 }, (_, n) => (n % 2 ? 'allocation.read' : 'x')).join(' '))).toBe('allocation.read')
+    for (const scope of [
+      '*',
+      'allocation.read\tallocation.create',
+      'allocation.read\u00a0',
+      'platform.admin tenant.read',
+      'auth.token.issue',
+      ' ',
+    ]) {
+      const answered = await sa.ask({ scope })
+      expect([answered.status, answered.body.details], scope).toEqual([403, { reason_code: 'scope_mismatch' }])
+      expect((await recorded(answered)).map(({ action, metadata }) => [action, (metadata as { why: string }).why])).toEqual([
+        ['auth.token.deny', 'scope'],
+      ])
+    }
+  })
+
+  test('TI-05 a member that is not known is 400', async () => {
+    const sa = await machine()
+    for (const more of [{ exp: 1 }, { claims: {} }, { grant_type: 'client_credentials' }]) expect((await sa.ask(more)).status).toBe(400)
+  })
+})
+
+describe('the binding', () => {
+  const other = randomUUID()
+  test.each([
+    ['actor_type', { actor_type: 'shared_runtime_operator' }],
+    ['actor_id', { actor_id: other }],
+    ['org_id', { org_id: seeded.org.borealis }],
+    ['project_id', { project_id: seeded.project.borealis }],
+    ['resource_type', { resource_type: 'node' }],
+    ['resource_id', { resource_id: other }],
+  ])('TI-10 another %s is 403 and recorded', async (_what, body) => {
+    const sa = await machine()
+    const answered = await sa.ask(body)
+    expect([answered.status, answered.body.details]).toEqual([403, { reason_code: 'scope_mismatch' }])
+    expect((await recorded(answered))[0]).toMatchObject({
+      action: 'auth.token.deny',
+      tenant_id: home.org_id,
+      reason_code: 'scope_mismatch',
+      metadata: { why: 'binding', actor_id: sa.service_account_id, credential_type: 'jwt_bearer', key_id: sa.key_id },
+    })
+  })
+
+  test('TI-05 what is true may be asserted', async () => {
+    const sa = await machine()
+    const { status } = await sa.ask({
+      actor_type: 'service_account',
+      actor_id: sa.service_account_id,
+      ...home,
+      resource_type: 'project',
+      resource_id: home.project_id,
+    })
+    expect(status).toBe(200)
+  })
+
+  test('TI-12 where the organization is suspended, the project archived or a rule denies it, it is 403 and recorded', async () => {
+    const sa = await machine()
+    const refused = async () => {
+      const answered = await sa.ask()
+      expect([answered.status, answered.body.details]).toEqual([403, { reason_code: 'policy_constraint_denied' }])
+      expect((await recorded(answered))[0]).toMatchObject({
+        action: 'auth.token.deny',
+        reason_code: 'policy_constraint_denied',
+        metadata: { why: 'decision' },
+      })
+    }
+    for (const [table, id, state] of [
+      ['organizations', home.org_id, 'suspended'],
+      ['projects', home.project_id, 'archived'],
+    ]) {
+      await live.sql(`update ${table} set state = $2 where id = $1`, [id, state])
+      await refused()
+      await live.sql(`update ${table} set state = 'active' where id = $1`, [id])
+    }
+    const rule = await live.call('alice', 'POST', `/api/v1/projects/${home.project_id}/policies/constraints`, {
+      body: { key: 'no-tokens', actions: ['auth.token.issue'], condition: { in: { actor_type: ['service_account'] } }, reason: 'none' },
+    })
+    expect(rule.status).toBe(201)
+    await refused()
+    await live.sql(`delete from policy_constraints where key = 'no-tokens'`)
+    expect((await sa.ask()).status).toBe(200)
+  })
+})
+
+describe('the secret', () => {
+  const outcomes = async (asks: Record<string, () => Promise<Answered>>) => {
+    const told: Record<string, string> = {}
+    for (const [name, ask] of Object.entries(asks)) {
+      const answered = await ask()
+      const id = correlation(answered)
+      const headers = [...answered.headers].filter(([each]) => each !== 'date').map((pair) => pair.join(': '))
+      told[name] = `${answered.status}\n${headers.join('\n')}\n${answered.text}`.replaceAll(id, 'ID')
+    }
+    return told
+  }
+
+  test('TI-11 unknown, wrong, revoked, expired, disabled and deleted are told alike, byte for byte', async () => {
+    const [right, revoked, expired, disabled, deleted, another] = await Promise.all(Array.from({ length: 6 }, () => machine()))
+    const [user] = await live.sql<{ id: string }>('select id from users limit 1')
+    await live.sql(`update service_account_keys set revoked_at = now(), revoked_by = $2, revoke_reason = 'x' where id = $1`, [
+      revoked!.key_id,
+      user!.id,
+    ])
+    await live.sql(`update service_account_keys set expires_at = now() - interval '1 second' where id = $1`, [expired!.key_id])
+    for (const [state, { service_account_id }] of [
+      ['disabled', disabled!],
+      ['deleted', deleted!],
+    ] as const)
+      await live.sql(
+        `update service_accounts set state = $2, ${state}_at = now(), ${state}_by = $3, ${state === 'deleted' ? 'delete' : 'disable'}_reason = 'x' where id = $1`,
+        [service_account_id, state, user!.id],
+      )
+    const told = await outcomes({
+      wrong: () => right!.ask({ client_secret: newSecret().reveal() }),
+      'a typing error': () => right!.ask({ client_secret: 'x' }),
+      'unknown account': () => right!.ask({ service_account_id: randomUUID() }),
+      'unknown key': () => right!.ask({ key_id: randomUUID() }),
+      'the key of another': () => right!.ask({ key_id: another!.key_id }),
+      'the secret of another': () => right!.ask({ client_secret: another!.client_secret }),
+      revoked: () => revoked!.ask(),
+      expired: () => expired!.ask(),
+      disabled: () => disabled!.ask(),
+      deleted: () => deleted!.ask(),
+      'wrong, and with what would be refused': () => right!.ask({ client_secret: 'x', audience: 'nowhere', org_id: seeded.org.borealis }),
+    })
+    expect(new Set(Object.values(told)).size, JSON.stringify(told, null, 1)).toBe(1)
+    expect(told.wrong).toContain('"code":"token_invalid"')
+    expect(told.wrong).toMatch(/^401/)
+  })
+
+  test('TI-12 a wrong secret of a known key is recorded with why, an unknown key is not', async () => {
+    const sa = await machine()
+    const wrong = await sa.ask({ client_secret: newSecret().reveal(), reason: 'mine', source_workflow_id: 'wf', audience: 'x' })
+    const [event, ...more] = await recorded(wrong)
+    expect(more).toEqual([])
+    expect(event).toMatchObject({
+      action: 'auth.token.deny',
+      actor_id: sa.service_account_id,
+      tenant_id: home.org_id,
+      result: 'denied',
+      reason_code: 'token_invalid',
+      severity: 'warning',
+      metadata: { why: 'wrong_secret', key_id: sa.key_id, attempts: 1, credential_type: 'jwt_bearer' },
+    })
+    expect(JSON.stringify(event)).not.toMatch(/mine|wf/)
+    expect(await recorded(await sa.ask({ key_id: randomUUID() }))).toEqual([])
+    expect(await recorded(await sa.ask({ service_account_id: randomUUID() }))).toEqual([])
+  })
+
+  test('TI-26 wrong secrets are answered ever later, the right one at once and all the while, also from the same address', async () => {
+    await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 200)
+    await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 1500)
+    try {
+      const sa = await machine()
+      await sa.ask()
+      const timed = async (ask: Promise<Answered>) => {
+        const began = performance.now()
+        return [(await ask).status, performance.now() - began] as const
+      }
+      const wrong = () => timed(sa.ask({ client_secret: 'x' }))
+      const [first, second] = [await wrong(), await wrong()]
+      expect(first[1]).toBeGreaterThanOrEqual(195)
+      expect(second[1]).toBeGreaterThanOrEqual(390)
+      const attack = Array.from({ length: 20 }, wrong)
+      const right = await Promise.all(Array.from({ length: 5 }, () => timed(sa.ask())))
+      expect(right.map(([status]) => status)).toEqual([200, 200, 200, 200, 200])
+      const attacked = await Promise.all(attack)
+      expect(Math.max(...right.map(([, took]) => took))).toBeLessThan(
+        Math.min(...attacked.filter(([status]) => status === 401).map(([, took]) => took)),
+      )
+      expect(attacked.filter(([status]) => status === 401)).toHaveLength(4)
+      expect(attacked.filter(([status]) => status === 429)).toHaveLength(16)
+      // Unknown ones are slowed in the same way.
+      const unknown = { key_id: randomUUID(), service_account_id: randomUUID() }
+      const strangers = [await timed(sa.ask(unknown)), await timed(sa.ask(unknown))]
+      expect(strangers.map(([status]) => status)).toEqual([401, 401])
+      expect(strangers[0]![1]).toBeGreaterThanOrEqual(195)
+      expect(strangers[1]![1]).toBeGreaterThanOrEqual(390)
+      const denied = await live.sql(`select 1 from audit_logs where action = 'auth.token.deny' and metadata ->> 'key_id' = $1`, [sa.key_id])
+      expect(denied.length).toBeLessThan(12)
+    } finally {
+      await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 5)
+      await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 20)
+    }
+  })
+
+  test('TI-26 who is told to come later is told when', async () => {
+    const sa = await machine()
+    await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 1000)
+    await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 1000)
+    const answered = await Promise.all(Array.from({ length: 6 }, () => sa.ask({ client_secret: 'x' })))
+    await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 5)
+    await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 20)
+    const told = answered.filter(({ status }) => status === 429)
+    expect(told).toHaveLength(2)
+    for (const { headers } of told) expect(headers.get('retry-after')).toBe('1')
+  })
+
+  test('TI-18 in the address it is 400, and nobody is asked whose it is', async () => {
+    const sa = await machine()
+    const answered = await live.call(null, 'POST', `${path}?client_secret=${sa.client_secret}`, { body: sa.credential })
+    expect([answered.status, answered.body.code]).toEqual([400, 'invalid_request'])
+    expect(await recorded(answered)).toEqual([])
+  })
+})
+
+test('TI-12 the chain is whole after all this', async () => {
+  const key = await auditKey(live.database, parseKeyRing(testKeys))
+  expect((await live.database.transaction('read', (tx) => verifyChains(tx, key))).faults).toEqual([])
+})
