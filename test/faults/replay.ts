@@ -20,6 +20,10 @@ export interface State {
   readonly cutoffs: Map<string, number>
   /** In which state each key is. */
   readonly signing_keys: Map<string, string>
+  /** In which state each service account is. */
+  readonly service_accounts: Map<string, string>
+  /** Of each key the account, when it ends, and whether it was revoked. */
+  readonly account_keys: Map<string, string>
 }
 
 export interface Recorded {
@@ -57,6 +61,12 @@ export const readState = async (sql: Sql): Promise<State> => {
     `select concat_ws(' ', subject_type, subject_id) as line, count(*)::int as n from token_cutoffs group by 1
      union all select 'token ' || id, 1 from issued_tokens where revoked_at is not null`,
   )
+  const service_accounts = await sql<{ id: string; state: string }>(`select id, state from service_accounts where state <> 'deleted'`)
+  const account_keys = await sql<{ id: string; line: string }>(
+    `select k.id, s.id || ' ' || coalesce(to_char(k.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '-')
+            || case when k.revoked_at is null then '' else ' revoked' end as line
+       from service_account_keys k join service_accounts s on s.id = k.service_account_id and s.state <> 'deleted'`,
+  )
   const users = await sql<{ id: string; is_disabled: boolean }>('select id, disabled_at is not null as is_disabled from users')
   return {
     organizations: named(await sql<Named>('select id, state, name from organizations where deleted_at is null')),
@@ -75,6 +85,8 @@ export const readState = async (sql: Sql): Promise<State> => {
     invitations: await lines('select id::text as line from invitations where accepted_at is null and ended_at is null'),
     users: new Map(users.map(({ id, is_disabled }) => [id, { is_disabled }])),
     policies: new Map(policies.map(({ scope, key, version, value }) => [`${scope} ${key}`, { version, value: canonicalJson(value) }])),
+    service_accounts: new Map(service_accounts.map(({ id, state }) => [id, state])),
+    account_keys: new Map(account_keys.map(({ id, line }) => [id, line])),
     signing_keys: new Map(signing_keys.map(({ kid, state }) => [kid, state])),
     cutoffs: new Map(cutoffs.map(({ line, n }) => [line, n])),
     constraints: new Map(constraints.map(({ id, version, document }) => [id, { version, document: canonicalJson(document) }])),
@@ -149,6 +161,26 @@ const turnKey =
     state.signing_keys.set(resource_id, to)
     return true
   }
+
+const turnAccount =
+  (from: string, to: string): Step =>
+  (state, { resource_id }) => {
+    if (state.service_accounts.get(resource_id) !== from) return false
+    state.service_accounts.set(resource_id, to)
+    return true
+  }
+const comeKey: Step = (state, { resource_id, metadata: { service_account_id, expires_at } }) => {
+  if (!state.service_accounts.has(service_account_id) || state.account_keys.has(resource_id)) return false
+  state.account_keys.set(resource_id, `${service_account_id} ${expires_at ?? '-'}`)
+  return true
+}
+/** With its end, where it has one now; else it is revoked. */
+const endKey = (state: State, key_id: string, ends_at: string | null): boolean => {
+  const line = state.account_keys.get(key_id)
+  if (line === undefined || line.endsWith(' revoked')) return false
+  state.account_keys.set(key_id, ends_at === null ? `${line} revoked` : `${line.split(' ')[0]} ${ends_at}`)
+  return true
+}
 
 const scopeOf = ({ tenant_id, project_id }: Recorded) => project_id ?? tenant_id ?? 'platform'
 /** Takes the binding to this role away, whichever version it is of. */
@@ -261,6 +293,24 @@ export const steps: Readonly<Record<string, Step>> = {
     return true
   },
   'role_binding.end': (state, row) => unbind(state, scopeOf(row), row.metadata.principal_id, row.metadata.role_name),
+  'service_account.create': (state, { resource_id }) => {
+    if (state.service_accounts.has(resource_id)) return false
+    state.service_accounts.set(resource_id, 'active')
+    return true
+  },
+  'service_account.disable': turnAccount('active', 'disabled'),
+  'service_account.enable': turnAccount('disabled', 'active'),
+  'service_account.delete': (state, { resource_id, project_id }) => {
+    for (const [key_id, line] of state.account_keys) if (line.startsWith(`${resource_id} `)) state.account_keys.delete(key_id)
+    for (const line of state.roles) if (line.startsWith(`${project_id} ${resource_id} `)) state.roles.delete(line)
+    return state.service_accounts.delete(resource_id)
+  },
+  'service_account.key.create': comeKey,
+  'service_account.key.rotate': (state, row) => {
+    const { replaces, overlap_seconds, ends_at } = row.metadata
+    return endKey(state, replaces, overlap_seconds === 0 ? null : ends_at) && comeKey(state, row)
+  },
+  'service_account.key.revoke': (state, { resource_id }) => endKey(state, resource_id, null),
   'signing_key.stage': come('staged'),
   // Made to sign at once, or staged before.
   'signing_key.activate': (state, row) =>
@@ -285,32 +335,7 @@ export const steps: Readonly<Record<string, Step>> = {
   'user.enable': turn(false),
 }
 
-const copied = ({
-  organizations,
-  projects,
-  members,
-  roles,
-  definitions,
-  invitations,
-  users,
-  policies,
-  constraints,
-  cutoffs,
-  signing_keys,
-}: State): State =>
-  structuredClone({
-    organizations,
-    projects,
-    members,
-    roles,
-    definitions,
-    invitations,
-    users,
-    policies,
-    constraints,
-    cutoffs,
-    signing_keys,
-  })
+const copied = (state: State): State => structuredClone(state)
 
 const linesOf = (state: State): Set<string> =>
   new Set([
@@ -325,6 +350,8 @@ const linesOf = (state: State): Set<string> =>
     ...[...state.users].map(([id, { is_disabled }]) => `user ${id} ${is_disabled ? 'disabled' : 'active'}`),
     ...[...state.policies].map(([which, { version, value }]) => `policy ${which} ${version} ${value}`),
     ...[...state.cutoffs].map(([line, n]) => `cut-offs of ${line}: ${n}`),
+    ...[...state.service_accounts].map(([id, is]) => `service account ${id} ${is}`),
+    ...[...state.account_keys].map(([id, line]) => `service account key ${id} ${line}`),
     ...[...state.signing_keys].map(([kid, is]) => `signing key ${kid} ${is}`),
     ...[...state.constraints].map(([id, { version, document }]) => `constraint ${id} ${version} ${document}`),
   ])

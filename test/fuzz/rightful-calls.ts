@@ -126,6 +126,48 @@ export const writeRoles = async (sql: (text: string, values: unknown[]) => Promi
   }
 }
 
+/** `active` and `disabled` in the seeded project, each with a key of that name; `foreign` is another tenant's. */
+export const serviceAccountOf = (name: string) => fixedId('service account', `sweep ${name}`)
+export const keyOf = (name: string) => fixedId('service account key', `sweep ${name}`)
+
+export const writeServiceAccounts = async (sql: (text: string, values: unknown[]) => Promise<unknown>): Promise<void> => {
+  const names = ['active', 'disabled', 'foreign']
+  await sql(
+    `insert into service_accounts (id, org_id, project_id, name, slug, created_at, state, disabled_at, disabled_by, disable_reason)
+     select s.id, s.org_id, s.project_id, 'Sweep', 'sweep-' || s.name, now(), case s.name when 'disabled' then 'disabled' else 'active' end,
+            case s.name when 'disabled' then now() end, case s.name when 'disabled' then $5::uuid end, case s.name when 'disabled' then 'x' end
+       from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[]) as s (name, id, org_id, project_id)`,
+    [
+      names,
+      names.map(serviceAccountOf),
+      [org.aurora, org.aurora, org.borealis],
+      [project.aurora, project.aurora, project.borealis],
+      user('alice'),
+    ],
+  )
+  await sql(
+    `insert into service_account_keys (id, service_account_id, salt, secret_hash, created_at, created_by)
+     select k.id, k.account_id, decode(repeat('00', 16), 'hex'), decode(repeat('00', 32), 'hex'), now(), $3
+       from unnest($1::uuid[], $2::uuid[]) as k (id, account_id)`,
+    [names.map(keyOf), names.map(serviceAccountOf), user('alice')],
+  )
+}
+
+const ofAccount = { ...ofProject, service_account_id: serviceAccountOf('active') }
+const ofKey = { ...ofAccount, key_id: keyOf('active') }
+const onServiceAccounts: Readonly<Record<string, RightfulCall>> = {
+  'service_account.create': { person: 'aldo', params: ofProject, body: { name: 'New', slug: 'new', ...because } },
+  'service_account.list': { person: 'asha', params: ofProject },
+  'service_account.read': { person: 'asha', params: ofAccount },
+  'service_account.disable': { person: 'aldo', params: ofAccount, body: because },
+  'service_account.enable': { person: 'aldo', params: { ...ofProject, service_account_id: serviceAccountOf('disabled') }, body: because },
+  'service_account.delete': { person: 'aldo', params: ofAccount, body: because },
+  'service_account.key.list': { person: 'asha', params: ofAccount },
+  'service_account.key.create': { person: 'aldo', params: ofAccount, body: because },
+  'service_account.key.rotate': { person: 'aldo', params: ofKey, body: because },
+  'service_account.key.revoke': { person: 'aldo', params: ofKey, body: because },
+}
+
 const onRoles = Object.entries(roleScopes).flatMap(([scope, { person, params, member, key }]): [string, RightfulCall][] => {
   const one = { person, params: { ...params, role_id: roleOf(scope) } }
   const between = { from_version: 1, to_version: 2 }
@@ -195,6 +237,7 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'signing_key.retire': { person: 'ada', params: { kid: kidOf('retire') }, body: because },
   'signing_key.revoke': { person: 'ada', params: { kid: kidOf('revoke') }, body: because },
   'signing_key.rotate': { person: 'ada', params: {}, body: because },
+  ...onServiceAccounts,
   'user.disable': { person: 'ada', params: { user_id: user('bodo') }, body: because },
   'user.enable': { person: 'ada', params: { user_id: user('bodo') }, body: because },
   'user.list': { person: 'ada', params: {} },

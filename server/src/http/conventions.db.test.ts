@@ -7,12 +7,15 @@ import {
   bindingOf,
   constraintOf,
   invitationOf,
+  keyOf,
   pathOf,
   rightfulCalls,
   roleOf,
+  serviceAccountOf,
   writeConstraints,
   writeInvitations,
   writeRoles,
+  writeServiceAccounts,
   writeSigningKeys,
 } from '../../../test/fuzz/rightful-calls.ts'
 import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
@@ -29,6 +32,7 @@ beforeAll(async () => {
   await writeConstraints(live.sql)
   await writeInvitations(live.sql)
   await writeRoles(live.sql)
+  await writeServiceAccounts(live.sql)
   await writeSigningKeys(live.sql)
 })
 afterAll(() => live.stop())
@@ -103,6 +107,16 @@ describe('errors', () => {
       'role_binding.create_of_project',
       () => live.call('amara', 'POST', `${training}/role-bindings`, { body: { ...binding, principal_id: user('anna') } }),
     ],
+    service_account_not_found: ['service_account.read', () => live.call('aldo', 'GET', `${training}/service-accounts/${nobody}`)],
+    service_account_key_not_found: [
+      'service_account.key.revoke',
+      () =>
+        live.call('aldo', 'DELETE', `${training}/service-accounts/${serviceAccountOf('active')}/keys/${nobody}`, { body: { reason: 'r' } }),
+    ],
+    service_account_already_exists: [
+      'service_account.create',
+      () => twice('aldo', 'POST', `${training}/service-accounts`, { body: { name: 'Twice', slug: 'twice' } }),
+    ],
     policy_not_found: ['policy.value.set_of_organization', () => live.call('alice', 'PUT', `${values}/no.such`, { body: { value: 1 } })],
     policy_out_of_bounds: ['policy.value.set_of_organization', () => live.call('alice', 'PUT', invitations, { body: { value: 1 } })],
     version_conflict: [
@@ -165,6 +179,7 @@ describe('errors', () => {
     dependency_unavailable: 'invariants.db.test.ts',
     idempotency_in_progress: 'idempotency.db.test.ts',
     credential_already_issued: 'idempotency.db.test.ts',
+    limit_reached: 'service-accounts.db.test.ts',
   }
 
   test('HO-04 every code of the catalogue is provoked somewhere', () => {
@@ -594,6 +609,8 @@ describe('what may not be known', () => {
     binding_id: bindingOf('foreign'),
     principal_id: user('bella'),
     invitation_id: invitationOf('foreign'),
+    service_account_id: serviceAccountOf('foreign'),
+    key_id: keyOf('foreign'),
   }
   const ids = (schema: { properties?: Record<string, { pattern?: string }> } | undefined) =>
     Object.entries(schema?.properties ?? {}).flatMap(([name, { pattern }]) => (pattern === uuidPattern ? [name] : []))

@@ -293,7 +293,7 @@ describe('what ends a token', () => {
       ['actor', one.key_id, org.aurora],
     ] as const
     const names = Object.keys(subjects) as (keyof typeof subjects)[]
-    const insert = (type: string, id: string | null, of: string | null, ms: number, issued: string) =>
+    const insert = ([type, id, of]: readonly [string, string | null, string | null], ms: number, issued: string) =>
       bySql(
         `insert into token_cutoffs (id, subject_type, subject_id, org_id, issued_before, created_at, created_by, reason)
          values (gen_random_uuid(), $1, $2, $3, $4::timestamptz + make_interval(secs => $5::double precision / 1000), now(), 'test', 'test')`,
@@ -321,9 +321,9 @@ describe('what ends a token', () => {
         row: { issued_at: `'${issued}'`, expires_at: `to_timestamp(${iat + 3600})` },
       })
       const drawn = Array.from({ length: draw(4) }, () => [names[draw(names.length)]!, offsets[draw(offsets.length)]!] as const)
-      for (const [type, ms] of drawn) await insert(type, ...subjects[type], ms, issued)
+      for (const [type, ms] of drawn) await insert([type, ...subjects[type]], ms, issued)
       const stranger = strangers[draw(strangers.length)]!
-      await insert(...stranger, 60_000, issued)
+      await insert(stranger, 60_000, issued)
       const isDead = drawn.some(([, ms]) => ms >= 0)
       expect(await opens(token), JSON.stringify({ drawn, stranger })).toBe(isDead ? dead : 'allow')
       outcomes[isDead ? 'dead' : 'live'] += 1
