@@ -15,17 +15,17 @@ const callers = 500
 const requestsPerCaller = 20
 const connections = 64
 
-const child = (file: string): ChildProcess =>
+export const child = (file: string): ChildProcess =>
   fork(fileURLToPath(new URL(file, import.meta.url)), [], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
 
-const ended = async (process: ChildProcess): Promise<void> => {
+export const ended = async (process: ChildProcess): Promise<void> => {
   const exit = once(process, 'exit')
   process.disconnect()
   await exit
 }
 
 /** The product by its own main file, on this world's database. */
-const startOurs = async (world: World, issuer: LocalIssuer) =>
+export const startOurs = async (world: World, issuer: LocalIssuer) =>
   realServer({
     GATEHOUSE_PROFILE: 'development',
     GATEHOUSE_LOG_LEVEL: 'warn',
@@ -64,7 +64,7 @@ const requestsOf = async (issuer: LocalIssuer, population: number): Promise<stri
   return requests.map((_, index) => requests[(index * requestsPerCaller + Math.floor(index / people.length)) % requests.length]!)
 }
 
-interface Measured extends Figures {
+export interface Measured extends Figures {
   /** Processor time of the server for one request. */
   readonly cpu_us: number
 }
@@ -74,7 +74,7 @@ const cpuSeconds = async (port: number): Promise<number> => {
   return Number(/^process_cpu_seconds_total ([\d.e+-]+)/m.exec(text)?.[1])
 }
 
-const load = async (generator: ChildProcess, plan: Plan): Promise<Measured> => {
+export const load = async (generator: ChildProcess, plan: Plan): Promise<Measured> => {
   const before = await cpuSeconds(plan.port)
   const answer = once(generator, 'message') as Promise<[Figures]>
   generator.send(plan)
@@ -85,7 +85,7 @@ const load = async (generator: ChildProcess, plan: Plan): Promise<Measured> => {
 }
 
 const figureNames = ['per_second', 'p50_ms', 'p99_ms', 'cpu_us'] as const
-const medianOf = (rounds: readonly Measured[]) =>
+export const medianOf = (rounds: readonly Measured[]) =>
   Object.fromEntries(figureNames.map((name) => [name, median(rounds.map((round) => round[name]))])) as Record<
     (typeof figureNames)[number],
     number

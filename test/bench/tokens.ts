@@ -1,0 +1,31 @@
+// How fast tokens are issued and checked, beside oidc-provider: `npm run bench -- tokens [issue | validate | verify]`; without a word, all three.
+import { localIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
+import { openWorld } from './decide/world.ts'
+import { compareIssuance } from './tokens/issue.ts'
+import { startAll } from './tokens/servers.ts'
+import { compareValidation } from './tokens/validate.ts'
+import { compareVerification } from './tokens/verify.ts'
+
+const parts = { issue: compareIssuance, validate: compareValidation, verify: compareVerification }
+const wanted = process.argv.slice(3)
+const issuer = await localIssuer()
+const world = await openWorld(issuer.issuer)
+try {
+  const servers = await startAll(world, issuer)
+  try {
+    for (const [name, part] of Object.entries(parts)) {
+      if (wanted.length > 0 && !wanted.includes(name)) continue
+      const began = performance.now()
+      const { figures, promises } = await part(world, servers)
+      console.log(`\n${figures}\n`)
+      for (const { what, is_kept } of promises) console.log(`${is_kept ? 'kept  ' : 'broken'}  ${what}`)
+      if (promises.some(({ is_kept }) => !is_kept)) process.exitCode = 1
+      console.log(`(${name}: ${Math.round((performance.now() - began) / 1000)} s)`)
+    }
+  } finally {
+    await servers.stop()
+  }
+} finally {
+  await world.stop()
+  await issuer.stop()
+}

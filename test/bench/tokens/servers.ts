@@ -1,0 +1,94 @@
+import type { LocalIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
+import { child, ended, load, type Measured, medianOf, startOurs } from '../decide/http.ts'
+import type { World } from '../decide/world.ts'
+import { type Account, clientsLike, populate } from './accounts.ts'
+import { peerSchema } from './peer-adapter.ts'
+import { startPeer } from './peers.ts'
+
+export const connections = 64
+const seconds = 5
+const rounds = 3
+
+/** What a token of both may do; asked for by name, so that both have as long a list. */
+export const scope = 'allocation.create allocation.read allocation.release storage.read storage.write'
+
+/** Ours and the peer twice, on one PostgreSQL, and a process that asks them. */
+export const startAll = async (world: World, issuer: LocalIssuer) => {
+  const accounts = await populate(world)
+  await world.sql(peerSchema)
+  const clients = clientsLike(accounts)
+  const [keeper] = clientsLike([{ id: 'keeper' } as Account]) as [{ id: string; secret: string }]
+  const plan = { clients, keeper, audience: 'gpuaas-api', scope, ttl_seconds: 3600 }
+  const written = await startPeer({ ...plan, database_url: world.appUrl })
+  const remembered = await startPeer({ ...plan, database_url: null })
+  const server = await startOurs(world, issuer)
+  const generator = child('./load.ts')
+  generator.once('exit', (code) => {
+    if (code) throw new Error('the load generator ended')
+  })
+  return {
+    accounts,
+    clients,
+    keeper,
+    ports: { ours: Number(new URL(server.url).port), written: written.port, remembered: remembered.port },
+    load: (port: number, requests: readonly string[]) => load(generator, { port, requests, connections, seconds }),
+    stop: async () => {
+      await server.stop()
+      await written.stop()
+      await remembered.stop()
+      await ended(generator)
+    },
+  }
+}
+export type Servers = Awaited<ReturnType<typeof startAll>>
+
+export interface Contestant<Name extends string> {
+  readonly name: Name
+  readonly port: number
+  readonly requests: readonly string[]
+}
+
+export interface Measurement extends ReturnType<typeof medianOf> {
+  /** In all rounds, the warming one too. */
+  readonly answered: number
+}
+
+/** Each in its turn, three times; the first time only warms up. */
+export const inTurns = async <Name extends string>(
+  { load }: Pick<Servers, 'load'>,
+  contestants: readonly Contestant<Name>[],
+): Promise<Map<Name, Measurement>> => {
+  const measured = new Map<Name, Measured[]>(contestants.map(({ name }) => [name, []]))
+  for (let round = 0; round <= rounds; round += 1)
+    for (const { name, port, requests } of contestants) measured.get(name)!.push(await load(port, requests))
+  return new Map(
+    [...measured].map(([name, all]) => [
+      name,
+      { ...medianOf(all.slice(1)), answered: all.reduce((sum, { statuses }) => sum + statuses['200']!, 0) },
+    ]),
+  )
+}
+
+/** One request sent by itself, and what came back. */
+export const sendRaw = async (port: number, request: string): Promise<Record<string, unknown>> => {
+  const [head = '', body = ''] = request.split('\r\n\r\n')
+  const [first = '', ...lines] = head.split('\r\n')
+  const [method = '', path = ''] = first.split(' ')
+  const headers = Object.fromEntries(
+    lines.map((line) => line.split(': ') as [string, string]).filter(([name]) => !/^(host|content-length)$/.test(name)),
+  )
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, { method, headers, body })
+  const text = await response.text()
+  if (response.status !== 200) throw new Error(`${path} answered ${response.status} ${text}`)
+  return JSON.parse(text)
+}
+
+export const row = (name: string, { per_second, p50_ms, p99_ms, cpu_us }: Measurement, ours: Measurement) => [
+  name,
+  per_second.toFixed(0),
+  per_second === ours.per_second ? '' : `${(ours.per_second / per_second).toFixed(2)}×`,
+  p50_ms.toFixed(1),
+  p99_ms.toFixed(1),
+  cpu_us.toFixed(0),
+]
+export const head = (what: string) => [what, 'per second', 'gatehouse is', 'p50 ms', 'p99 ms', 'server’s CPU µs']
