@@ -2,11 +2,14 @@ import type { KeyObject } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { verifyChains } from '../../server/src/audit/verify-chains.ts'
 import type { Reader } from '../../server/src/db/database.ts'
-import type { Wanted } from './journal.ts'
-import { actionsOf, isKeyed, recipes } from './recipes.ts'
+import type { Attempt, Wanted } from './journal.ts'
+import { actionsOf, isKeyed, operationOf, recipes } from './recipes.ts'
 import { readRecord, readState, replayFaults, type Sql, type State, steps } from './replay.ts'
 
 const isGood = (status: number) => status >= 200 && status < 300
+/** A secret is shown once: who asks again is told that it was made, and which one it is. */
+const isSettled = (operation: string, { status, body }: NonNullable<Attempt['answer']>): boolean =>
+  isGood(status) || (operationOf(operation).is_secret_reply && (body as { code?: string } | null)?.code === 'credential_already_issued')
 
 export interface Verdict {
   /** Whether it happened; null where that cannot be said, which is itself a fault. */
@@ -70,7 +73,9 @@ export const judgeSettled = async (sql: Sql, wanted: Wanted): Promise<readonly s
   return [
     ...faults,
     ...(happened === false ? [`asked for until answered, and not there: ${what}`] : []),
-    ...(last && isGood(last.status) ? [] : [`asked again with the same key, and answered ${last?.status ?? 'not at all'}: ${what}`]),
+    ...(last && isSettled(wanted.intent.operation, last)
+      ? []
+      : [`asked again with the same key, and answered ${last?.status ?? 'not at all'}: ${what}`]),
   ]
 }
 

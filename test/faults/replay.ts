@@ -335,8 +335,6 @@ export const steps: Readonly<Record<string, Step>> = {
   'user.enable': turn(false),
 }
 
-const copied = (state: State): State => structuredClone(state)
-
 const linesOf = (state: State): Set<string> =>
   new Set([
     ...[...state.organizations].map(([id, { state: is }]) => `organization ${id} ${is}`),
@@ -364,7 +362,7 @@ const namesDiffer = (kind: 'organizations' | 'projects', told: State, seen: Stat
 
 /** Does again, on paper, what the record tells, and says where the paper and the tables differ. */
 export const replayFaults = (before: State, record: readonly Recorded[], after: State): string[] => {
-  const told = copied(before)
+  const told: State = structuredClone(before)
   const faults: string[] = []
   for (const row of record) {
     const step = steps[row.action]

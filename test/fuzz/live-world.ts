@@ -77,6 +77,24 @@ export const liveWorld = async (live: LiveServer) => {
     const preview = { from_version: 1, to_version: 2 }
     hashes.set(scope, (await live.call(person, 'POST', `${path}/roles/${moved}/bulk-upgrade/preview`, { body: preview })).body.preview_hash)
   }
+  // Service accounts: some that keep their keys, some to be switched, some to be ended.
+  const ownAccounts = `/api/v1/projects/${own}/service-accounts`
+  const accounts = new Map<string, string[]>()
+  for (const use of ['keyed', 'switched', 'ended'])
+    for (let n = 0; n < 4; n += 1) {
+      const id = await make('alice', ownAccounts, { name: use, slug: `${use}-${n}` })
+      accounts.set(use, [...(accounts.get(use) ?? []), id])
+    }
+  const keys: { service_account_id: string; key_id: string }[] = []
+  const keyed = async (): Promise<void> => {
+    for (const service_account_id of accounts.get('keyed')!) {
+      const { body } = await live.call('alice', 'POST', `${ownAccounts}/${service_account_id}/keys`, { body: {} })
+      keys.push({ service_account_id, key_id: body.key_id })
+    }
+  }
+  await keyed()
+  await keyed()
+  await live.setPolicy('auth.service_account_max_keys', 100)
   // Their owners have lost the role by other means than the product's.
   const ownerless: string[] = []
   for (let n = 0; n < 3; n += 1)
@@ -166,6 +184,25 @@ export const liveWorld = async (live: LiveServer) => {
       }),
     }
   }
+  const ofAccount = (use: string) => (pick: number) => ({
+    person: 'alice',
+    params: { project_id: own, service_account_id: at(accounts.get(use)!, pick) },
+  })
+  const ofKey = (pick: number) => ({ person: 'alice', params: { project_id: own, ...at(keys, pick) } })
+  /** Whatever end chance names lies in the past. */
+  const endless = { expires_at: undefined }
+  const onAccounts: Record<string, (pick: number) => RightfulCall> = {
+    'service_account.create': () => ({ person: 'alice', params: { project_id: own } }),
+    'service_account.list': () => ({ person: 'alice', params: { project_id: own } }),
+    'service_account.read': ofAccount('keyed'),
+    'service_account.disable': ofAccount('switched'),
+    'service_account.enable': ofAccount('switched'),
+    'service_account.delete': ofAccount('ended'),
+    'service_account.key.list': ofAccount('keyed'),
+    'service_account.key.create': (pick) => ({ ...ofAccount('keyed')(pick), body: endless }),
+    'service_account.key.rotate': (pick) => ({ ...ofKey(pick), body: { ...endless, overlap_seconds: pick % 1000 } }),
+    'service_account.key.revoke': ofKey,
+  }
   const builtin = () => ({ person: 'ada', params: { role_id: fixedId('role', 'tenant_billing_viewer') } })
   const calls: Record<string, (pick: number) => RightfulCall> = {
     ...Object.fromEntries(onPolicy),
@@ -203,6 +240,7 @@ export const liveWorld = async (live: LiveServer) => {
     }),
     ...ofRoles('of_organization'),
     ...ofRoles('of_project'),
+    ...onAccounts,
     'role.disable_builtin': () => ({ ...builtin(), body: { mode: 'block_all_now' } }),
     'role.enable_builtin': builtin,
     'role_binding.create_of_platform': (pick) => ({
@@ -245,6 +283,12 @@ export const liveWorld = async (live: LiveServer) => {
       }
       if (operation === 'project.member.remove') joined.splice(Math.max(0, joined.findIndex(ended)), joined.some(ended) ? 1 : 0)
       const [noun, scope] = operation.split(/_(?=of_)/)
+      if (body?.client_secret !== undefined) keys.push({ service_account_id: body.service_account_id, key_id: body.key_id })
+      if (operation === 'service_account.key.revoke')
+        keys.splice(
+          keys.findIndex(({ key_id }) => key_id === params.key_id),
+          1,
+        )
       if (noun === 'role.update') versions.set(body.id, body.version)
       if (noun === 'role_binding.create') bindings[scope!]!.push(body.id)
       if (noun === 'role_binding.end') bindings[scope!] = bindings[scope!]!.filter((id) => id !== params.binding_id)
