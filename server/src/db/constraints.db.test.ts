@@ -107,6 +107,25 @@ const serviceAccountKey = (changed: Record<string, string> = {}) => {
   return `insert into service_account_keys (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
 }
 
+/** One in its grace: of those that sign and wait there is at most one each. */
+const signingKey = (changed: Record<string, string> = {}) => {
+  const values = {
+    kid: `'another-key'`,
+    alg: `'ES256'`,
+    public_jwk: `'{}'`,
+    custody: `'envelope'`,
+    envelope: `'{}'`,
+    state: `'grace'`,
+    created_at: 'now()',
+    activated_at: 'now()',
+    grace_until: 'now()',
+    ...changed,
+  }
+  return `insert into signing_keys (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+const activeKey = { state: `'active'`, grace_until: 'null' }
+const stagedKey = { ...activeKey, state: `'staged'`, activated_at: 'null' }
+
 const world = `
   insert into users (id, username, oidc_issuer, oidc_subject, created_at)
     values (:ada, 'ada', 'https://id.example', 'ada', now()), (:bob, 'bob', 'https://id.example', 'bob', now());
@@ -132,7 +151,9 @@ const world = `
   insert into policy_definitions (key, type, purpose, scopes, direction) values ('test.key', 'integer', 'A test.', '{global,tenant,project}', 'most_specific');
   insert into policy_values (id, key, scope_type, value, version, created_at) values (:new, 'test.key', 'global', '1', 1, now());
   ${constraint('global', 'null', 'null', { constraint_id: ':rule' })};
-  ${invitation({ id: ':offer' })};`
+  ${invitation({ id: ':offer' })};
+  ${signingKey({ kid: `'active-key'`, ...activeKey })};
+  ${signingKey({ kid: `'staged-key'`, ...stagedKey })};`
 
 let clone: ClonedDatabase
 beforeAll(async () => {
@@ -572,6 +593,35 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     'invitations_one_end',
     `update invitations set accepted_at = now(), accepted_by = :ada, ended_at = now(), end_reason = 'x' where id = :offer`,
   ],
+  ['TI-13', 'a second key that signs', 'signing_keys_one_active', signingKey(activeKey)],
+  ['TI-13', 'a second key that waits', 'signing_keys_one_staged', signingKey(stagedKey)],
+  ['TI-13', 'a key with a name that needs escaping', 'signing_keys_kid_check', signingKey({ kid: `'a key/of mine'` })],
+  ['TI-13', 'a key for another algorithm', 'signing_keys_alg_check', signingKey({ alg: `'RS256'` })],
+  ['TI-13', 'a key in another state', 'signing_keys_state_check', signingKey({ state: `'paused'`, ended_at: 'now()' })],
+  ['TI-13', 'a key without a public part', 'signing_keys_public', signingKey({ public_jwk: 'null' })],
+  [
+    'TI-13',
+    'a shared secret with a public part',
+    'signing_keys_public',
+    signingKey({ alg: `'HS256'`, custody: `'envelope_key'`, envelope: 'null', envelope_key_id: `'k'` }),
+  ],
+  ['TI-14', 'a key that is kept nowhere', 'signing_keys_custody', signingKey({ envelope: 'null' })],
+  ['TI-14', 'a key that is kept in two places', 'signing_keys_custody', signingKey({ transit_name: `'k'`, transit_version: '1' })],
+  [
+    'TI-14',
+    'a key of a transit engine without its version',
+    'signing_keys_custody',
+    signingKey({ custody: `'transit'`, envelope: 'null', transit_name: `'k'` }),
+  ],
+  [
+    'TI-14',
+    'a key that is kept somewhere unknown',
+    'signing_keys_custody_check',
+    signingKey({ alg: `'HS256'`, public_jwk: 'null', custody: `'pocket'`, envelope: 'null', envelope_key_id: `'k'` }),
+  ],
+  ['TI-13', 'a key that signs since never', 'signing_keys_states', `update signing_keys set activated_at = null where state = 'active'`],
+  ['TI-13', 'a key with a grace without end', 'signing_keys_states', signingKey({ grace_until: 'null' })],
+  ['TI-13', 'a revoked key without an end', 'signing_keys_states', signingKey({ state: `'revoked'` })],
   [
     'TI-25',
     'a slug of a living service account once more',
@@ -689,7 +739,7 @@ const tables = [
   ...['users', 'organizations', 'projects', 'tenant_memberships', 'project_memberships'],
   ...['role_definitions', 'role_definition_versions', 'role_permissions', 'platform_role_bindings', 'tenant_role_bindings'],
   ...['project_role_bindings', 'policy_definitions', 'policy_values', 'policy_constraints', 'epochs'],
-  ...['service_accounts', 'service_account_keys'],
+  ...['service_accounts', 'service_account_keys', 'signing_keys'],
 ]
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])
@@ -724,6 +774,7 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     'service_accounts disabled_by': `, state = 'disabled', disabled_at = now(), disable_reason = 'x'`,
     'service_accounts deleted_by': `, state = 'deleted', deleted_at = now(), delete_reason = 'x'`,
     revoked_by: `, revoked_at = now(), revoke_reason = 'x'`,
+    ended_by: `, state = 'retired', ended_at = now(), end_reason = 'x'`,
     'role_definitions disabled_by': `, state = 'disabled', disabled_at = now(), disable_reason = 'x'`,
   }
   // What else the row must be so that nothing but the foreign key is in the way.

@@ -171,6 +171,16 @@ const rows: readonly Changes[] = [
     `id = '${id.account}'`,
     `state = 'disabled', disabled_at = now(), disabled_by = '${user('ada')}', disable_reason = 'test'`,
   ),
+  plain(
+    'signing_keys',
+    'a signing key',
+    'platform',
+    `insert into signing_keys (kid, alg, custody, envelope_key_id, state, created_at, activated_at, grace_until)
+     values ('epoch-test-key', 'HS256', 'envelope_key', 'test', 'grace', now(), now(), now() + interval '1 day')`,
+    `kid = 'epoch-test-key'`,
+    `state = 'revoked', ended_at = now()`,
+    { nothing: `update signing_keys set kid = kid where kid = 'epoch-test-key'` },
+  ),
   ...(
     [
       ['tenant', org.aurora],
@@ -285,6 +295,12 @@ describe('a change moves the epoch of its scope', () => {
       expect(await moved(`update service_account_keys set ${change} ${picked}`)).toEqual({ aurora: 1 })
     expect(await moved(`delete from service_account_keys ${picked}`)).toEqual({ aurora: 1 })
     await live.sql(`delete from service_accounts where id = '${id.account}'`)
+  })
+
+  test('DE-19 that the installation begins another epoch moves that of the platform, and a checkpoint moves none', async () => {
+    expect(await moved('update installation set checkpoint_number = checkpoint_number + 1')).toEqual({})
+    expect(await moved('update installation set epoch = epoch + 1')).toEqual({ platform: 1 })
+    expect(await moved('update installation set epoch = epoch - 1')).toEqual({ platform: 1 })
   })
 
   test('DE-19 many changes in one transaction move each epoch once', async () => {

@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { KeyRing } from '../custody/key-ring.ts'
 import { type Source, type Wanted, want } from '../epochs/fresh.ts'
 import { publicKeyOf } from './public-key.ts'
-import { installationEpoch, type KeyRow, liveKeys } from './signing-key-queries.ts'
+import { type KeyInEpoch, type KeyRow, liveKeysInEpoch } from './signing-key-queries.ts'
 
 export type KeyAlgorithm = KeyRow['alg']
 
@@ -57,7 +57,7 @@ const custodyOf = (row: KeyRow, key: KeyObject): Custody => {
   return { kind: 'envelope_key', key_id: row.envelope_key_id! }
 }
 
-const keySetOf = (ring: KeyRing, rows: readonly KeyRow[], installation_epoch: number): KeySet => {
+const keySetOf = (ring: KeyRing, rows: readonly KeyInEpoch[]): KeySet => {
   const verifying = new Map<string, VerifyingKey>()
   const published: PublishedKey[] = []
   let signing: SigningKey | undefined
@@ -69,7 +69,8 @@ const keySetOf = (ring: KeyRing, rows: readonly KeyRow[], installation_epoch: nu
     if (state === 'active') signing = { kid, alg, custody: custodyOf(row, key) }
     if (state === 'active' || state === 'grace') verifying.set(kid, { kid, alg, key, state, grace_until })
   }
-  return { signing, verifying, published, installation_epoch }
+  // Without a key nothing is verified, in whatever epoch.
+  return { signing, verifying, published, installation_epoch: rows[0]?.epoch ?? 0 }
 }
 
 /** How the keys are asked for. All of them are one value: there are few, and they change together. */
@@ -79,8 +80,7 @@ export const keySetSource = (ring: KeyRing): (() => Wanted<KeySet>) => {
     textOf: () => 'all',
     tenantOf: () => null,
     load: async (tx, asked) => {
-      const { epoch } = await tx.one(installationEpoch())
-      const keys = keySetOf(ring, await tx.many(liveKeys()), epoch)
+      const keys = keySetOf(ring, await tx.many(liveKeysInEpoch()))
       return asked.map(() => keys)
     },
   }

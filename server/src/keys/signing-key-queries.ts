@@ -38,8 +38,13 @@ export const findKey = (kid: string) => sql(SigningKey)`
 export const allKeys = (after: string | null, limit: number) => sql(SigningKey)`
   select ${columns(SigningKey)} from signing_keys where ${after}::text is null or kid > ${after}::text order by kid limit ${limit}`
 
-export const installationEpoch = () => sql(Exactly({ epoch: Type.Integer() }))`
-  select epoch from installation`
+const KeyInEpoch = Exactly({ ...KeyRow.properties, epoch: Type.Integer() })
+export type KeyInEpoch = Static<typeof KeyInEpoch>
+
+/** The same, with the epoch of the installation at that moment. */
+export const liveKeysInEpoch = () => sql(KeyInEpoch)`
+  select ${columns(KeyRow, 'k')}, i.epoch from signing_keys k cross join installation i
+   where k.state in ('staged', 'active', 'grace') order by k.created_at desc, k.kid`
 
 export type NewKey = Omit<KeyRow, 'state' | 'created_at' | 'activated_at' | 'grace_until'>
 
