@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answered, type LiveServer, liveServer, seeded, testKeys, tokenIssuer } from '../../../test/live-server.ts'
-import { machineOn } from '../../../test/machine.ts'
+import { auroraHome as home, machineWithSecret, tokenPath as path } from '../../../test/machine-credential.ts'
 import { verifyChains } from '../audit/verify-chains.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import { auditKey } from '../installation/own-secrets.ts'
-import { hashOf, newSecret } from '../service-accounts/key-secret.ts'
-
-const path = '/api/v1/auth/service-account/token'
-const home = { org_id: seeded.org.aurora, project_id: seeded.project.aurora }
+import { newSecret } from '../service-accounts/key-secret.ts'
 
 let live: LiveServer
 beforeAll(async () => {
@@ -20,17 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => live.stop())
 
-/** A service account with a key whose secret we know. */
-const machine = async (role?: string, where = home) => {
-  const { account_id, key_id } = await machineOn(live.sql, where, role)
-  const secret = newSecret()
-  const { salt, secret_hash } = hashOf(secret)
-  await live.sql('update service_account_keys set salt = $2, secret_hash = $3 where id = $1', [key_id, salt, secret_hash])
-  const credential = { service_account_id: account_id as string, key_id: key_id as string, client_secret: secret.reveal() }
-  const ask = (body: object = {}, headers: Record<string, string> = {}) =>
-    live.call(null, 'POST', path, { body: { ...credential, ...body }, headers })
-  return { ...credential, credential, ask }
-}
+const machine = (role?: string) => machineWithSecret(live, home, role)
 
 const claimsIn = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString())
 const rowOf = async (id: string) => (await live.sql<Record<string, unknown>>('select * from issued_tokens where id = $1', [id]))[0]
@@ -322,7 +309,9 @@ describe('the secret', () => {
   }
 
   test('TI-11 unknown, wrong, revoked, expired, disabled and deleted are told alike, byte for byte', async () => {
-    const [right, revoked, expired, disabled, deleted, another] = await Promise.all(Array.from({ length: 6 }, () => machine()))
+    const made: Awaited<ReturnType<typeof machine>>[] = []
+    while (made.length < 6) made.push(await machine())
+    const [right, revoked, expired, disabled, deleted, another] = made
     const [user] = await live.sql<{ id: string }>('select id from users limit 1')
     await live.sql(`update service_account_keys set revoked_at = now(), revoked_by = $2, revoke_reason = 'x' where id = $1`, [
       revoked!.key_id,
