@@ -90,6 +90,7 @@ test('the product’s own proof is made only where the product itself acts', () 
   const makers = code('server/src').filter((path) => /\bsystemProof\(/.test(textOf(path)))
   expect(makers).toEqual([
     'server/src/invitations/end-with-membership.ts',
+    'server/src/keys/tend-keys.ts',
     'server/src/policy-admin/set-policy-value-by-order.ts',
     'server/src/principals/first-sign-in.ts',
     'server/src/roles/end-bindings.ts',
