@@ -406,7 +406,9 @@ describe('no table is forgotten', () => {
     }
     for (const source of sources) await source.load(tx, [source.name === 'project tenant' ? id.project : key])
     expect(asked).toHaveLength(sources.length)
-    return new Set(asked.flatMap((text) => [...text.matchAll(/(?<!distinct )\b(?:from|join)\s+([a-z_]+)(?!\w|\()/g)].map(([, table]) => table!)))
+    return new Set(
+      asked.flatMap((text) => [...text.matchAll(/(?<!distinct )\b(?:from|join)\s+([a-z_]+)(?!\w|\()/g)].map(([, table]) => table!)),
+    )
   }
 
   test('DE-19 every table that something kept is read from moves an epoch at every kind of change', async () => {
