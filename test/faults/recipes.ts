@@ -471,6 +471,13 @@ const aKey = async (stage: Stage) => {
   const made: unknown = await stage.done('service_account.key.create', { ...there, body: { reason: stage.word() } })
   return { ...there, params: { ...there.params, key_id: (made as { key_id: string }).key_id } }
 }
+/** What it takes to ask for a token. */
+const aCredential = async (stage: Stage) => {
+  const there = await anAccount(stage)
+  const made: unknown = await stage.done('service_account.key.create', { ...there, body: { reason: stage.word() } })
+  const { key_id, client_secret } = made as { key_id: string; client_secret: string }
+  return { service_account_id: there.params.service_account_id, key_id, client_secret }
+}
 const accountIs = (state: string) => (asking: Asking) => [
   part('state', 'service_accounts where id = $1 and state = $2', asking.params.service_account_id, state),
 ]
@@ -695,6 +702,11 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   ...onPlatformRoles,
   ...onServiceAccounts,
   ...Object.fromEntries(Object.entries(policyScenes).flatMap(([scope, scene]) => onPolicyOf(scope, scene))),
+  'auth.service_account_token.issue': {
+    prepare: async (stage) => ({ person: 'alice', params: {}, body: { ...(await aCredential(stage)), reason: stage.word() } }),
+    effect: ({ body }) => [part('token', 'issued_tokens where credential_id = $1 and reason = $2', body.key_id, body.reason)],
+    actions: ['auth.token.issue'],
+  },
   'auth.token.revoke': {
     prepare: async (stage) => ({
       person: 'alice',

@@ -18,6 +18,8 @@ export interface State {
   readonly constraints: Map<string, { version: number; document: string }>
   /** Cut-offs by what they are of, and the tokens that were revoked one by one. */
   readonly cutoffs: Map<string, number>
+  /** Of each token whose it is, and by which key. */
+  readonly tokens: Map<string, string>
   /** In which state each key is. */
   readonly signing_keys: Map<string, string>
   /** In which state each service account is. */
@@ -61,6 +63,9 @@ export const readState = async (sql: Sql): Promise<State> => {
     `select concat_ws(' ', subject_type, subject_id) as line, count(*)::int as n from token_cutoffs group by 1
      union all select 'token ' || id, 1 from issued_tokens where revoked_at is not null`,
   )
+  const tokens = await sql<{ id: string; line: string }>(
+    `select id, actor_type || ' ' || actor_id || ' ' || credential_id || ' ' || array_to_string(scope, ' ') as line from issued_tokens`,
+  )
   const service_accounts = await sql<{ id: string; state: string }>(`select id, state from service_accounts where state <> 'deleted'`)
   const account_keys = await sql<{ id: string; line: string }>(
     `select k.id, s.id || ' ' || coalesce(to_char(k.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '-')
@@ -88,6 +93,7 @@ export const readState = async (sql: Sql): Promise<State> => {
     service_accounts: new Map(service_accounts.map(({ id, state }) => [id, state])),
     account_keys: new Map(account_keys.map(({ id, line }) => [id, line])),
     signing_keys: new Map(signing_keys.map(({ kid, state }) => [kid, state])),
+    tokens: new Map(tokens.map(({ id, line }) => [id, line])),
     cutoffs: new Map(cutoffs.map(({ line, n }) => [line, n])),
     constraints: new Map(constraints.map(({ id, version, document }) => [id, { version, document: canonicalJson(document) }])),
   }
@@ -213,6 +219,12 @@ const writeConstraint = (state: State, { resource_id, metadata: { version, reaso
 
 /** What each recorded action does to the world; false if it could not have happened there. */
 export const steps: Readonly<Record<string, Step>> = {
+  'auth.token.issue': (state, { actor_id, resource_id, metadata: { actor_type, key_id, scope } }) => {
+    if (state.service_accounts.get(actor_id) !== 'active' || state.tokens.has(resource_id)) return false
+    if (!state.account_keys.get(key_id)?.startsWith(`${actor_id} `) || state.account_keys.get(key_id)!.endsWith(' revoked')) return false
+    state.tokens.set(resource_id, `${actor_type} ${actor_id} ${key_id} ${scope}`)
+    return true
+  },
   'auth.token.revoke': (state, { metadata: { subject_type, subject_id } }) =>
     cutOff(state, [subject_type, ...(subject_id === null ? [] : [subject_id])].join(' ')),
   'organization.create': found('organizations', 'tenant_owner'),
@@ -347,6 +359,7 @@ const linesOf = (state: State): Set<string> =>
     ...[...state.invitations].map((id) => `invitation ${id}`),
     ...[...state.users].map(([id, { is_disabled }]) => `user ${id} ${is_disabled ? 'disabled' : 'active'}`),
     ...[...state.policies].map(([which, { version, value }]) => `policy ${which} ${version} ${value}`),
+    ...[...state.tokens].map(([id, line]) => `token ${id}: ${line}`),
     ...[...state.cutoffs].map(([line, n]) => `cut-offs of ${line}: ${n}`),
     ...[...state.service_accounts].map(([id, is]) => `service account ${id} ${is}`),
     ...[...state.account_keys].map(([id, line]) => `service account key ${id} ${line}`),

@@ -95,6 +95,9 @@ export const liveWorld = async (live: LiveServer) => {
   await keyed()
   await keyed()
   await live.setPolicy('auth.service_account_max_keys', 100)
+  // A key that nobody ends, to ask for tokens with.
+  const issuing = await make('alice', ownAccounts, { name: 'Issuing', slug: 'issuing' })
+  const { body: credential } = await live.call('alice', 'POST', `${ownAccounts}/${issuing}/keys`, { body: {} })
   // Their owners have lost the role by other means than the product's.
   const ownerless: string[] = []
   for (let n = 0; n < 3; n += 1)
@@ -192,6 +195,18 @@ export const liveWorld = async (live: LiveServer) => {
   /** Whatever end chance names lies in the past. */
   const endless = { expires_at: undefined }
   const onAccounts: Record<string, (pick: number) => RightfulCall> = {
+    'auth.service_account_token.issue': () => ({
+      person: 'alice',
+      params: {},
+      body: {
+        service_account_id: issuing,
+        key_id: credential.key_id,
+        client_secret: credential.client_secret,
+        // What chance asserts is not so, and what it wishes for is not allowed.
+        ...{ actor_type: undefined, actor_id: undefined, org_id: undefined, project_id: undefined },
+        ...{ resource_type: undefined, resource_id: undefined, audience: undefined, scope: undefined },
+      },
+    }),
     'service_account.create': () => ({ person: 'alice', params: { project_id: own } }),
     'service_account.list': () => ({ person: 'alice', params: { project_id: own } }),
     'service_account.read': ofAccount('keyed'),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { operations } from '../../contract/src/operations.ts'
 import { fixedId } from '../../server/src/kernel/ids.ts'
 import { seeded } from '../live-server.ts'
@@ -7,6 +8,8 @@ export interface RightfulCall {
   readonly person: string
   readonly params: Readonly<Record<string, string>>
   readonly body?: Readonly<Record<string, unknown>>
+  /** Where it is not the person: whose credential is in the body. */
+  readonly actor_id?: string
 }
 
 const { org, project, user } = seeded
@@ -73,7 +76,7 @@ export const writeInvitations = (sql: (text: string, values: unknown[]) => Promi
   )
 
 /** Keys that can be ended, and a next one that may be used. */
-export const kidOf = (name: string) => `sweep-${name}`
+const kidOf = (name: string) => `sweep-${name}`
 export const writeSigningKeys = async (sql: (text: string, values: unknown[]) => Promise<unknown>): Promise<void> => {
   await sql(
     `insert into signing_keys (kid, alg, custody, envelope_key_id, state, created_at, activated_at, grace_until)
@@ -129,6 +132,9 @@ export const writeRoles = async (sql: (text: string, values: unknown[]) => Promi
 /** `active` and `disabled` in the seeded project, each with a key of that name; `foreign` is another tenant's. */
 export const serviceAccountOf = (name: string) => fixedId('service account', `sweep ${name}`)
 export const keyOf = (name: string) => fixedId('service account key', `sweep ${name}`)
+/** The secret of each of these keys. */
+export const sweepSecret = `ghsa_${'s'.repeat(49)}`
+const sweepSalt = Buffer.alloc(16)
 
 export const writeServiceAccounts = async (sql: (text: string, values: unknown[]) => Promise<unknown>): Promise<void> => {
   const names = ['active', 'disabled', 'foreign']
@@ -147,9 +153,15 @@ export const writeServiceAccounts = async (sql: (text: string, values: unknown[]
   )
   await sql(
     `insert into service_account_keys (id, service_account_id, salt, secret_hash, created_at, created_by)
-     select k.id, k.account_id, decode(repeat('00', 16), 'hex'), decode(repeat('00', 32), 'hex'), now(), $3
+     select k.id, k.account_id, $4, $5, now(), $3
        from unnest($1::uuid[], $2::uuid[]) as k (id, account_id)`,
-    [names.map(keyOf), names.map(serviceAccountOf), user('alice')],
+    [
+      names.map(keyOf),
+      names.map(serviceAccountOf),
+      user('alice'),
+      sweepSalt,
+      createHash('sha256').update(sweepSalt).update(sweepSecret).digest(),
+    ],
   )
 }
 
@@ -197,6 +209,12 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'audit_log.list_of_organization': { person: 'alice', params: ofOrg },
   'audit_log.list_of_project': { person: 'amara', params: ofProject },
   'audit_log.verify': { person: 'otto', params: {} },
+  'auth.service_account_token.issue': {
+    person: 'amara',
+    params: {},
+    body: { service_account_id: serviceAccountOf('active'), key_id: keyOf('active'), client_secret: sweepSecret, ...because },
+    actor_id: serviceAccountOf('active'),
+  },
   'auth.token.list_of_project': { person: 'amara', params: ofProject },
   'auth.token.revoke': { person: 'amara', params: {}, body: { ...ofProject, ...because } },
   'authz.decide': { person: 'anna', params: {}, body: { action: 'tenant.read', resource: inOrg } },

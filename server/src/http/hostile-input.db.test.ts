@@ -16,6 +16,7 @@ beforeAll(async () => {
   live = await liveServer()
   await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
   await live.setPolicy('rate_limit.anonymous_requests_per_minute', 1_000_000)
+  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
   bearer = `Authorization: Bearer ${await live.tokenOf('alice')}\r\n`
   slow = openSlowSockets()
 })

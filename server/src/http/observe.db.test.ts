@@ -4,7 +4,7 @@ import { Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tcpProxy } from '../../../test/faults/tcp-proxy.ts'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
-import { pathOf, rightfulCalls } from '../../../test/fuzz/rightful-calls.ts'
+import { pathOf, rightfulCalls, writeServiceAccounts } from '../../../test/fuzz/rightful-calls.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { countedAppend } from '../audit/counted-append.ts'
 import { openDatabase } from '../db/database.ts'
@@ -39,6 +39,7 @@ beforeAll(async () => {
   }))
   await live.setPolicy('rate_limit.api_requests_per_minute', 100_000)
   await live.setPolicy('rate_limit.anonymous_requests_per_minute', 100_000)
+  await writeServiceAccounts(live.sql)
 })
 afterAll(() => live.stop())
 
@@ -102,10 +103,10 @@ describe('log lines', () => {
       const sending = { ...named(`told-${index}`), ...(operation.body ? { body } : {}) }
       await live.call(person, operation.method, pathOf(operation.path, params), sending)
     }
-    for (const [index, { operation, person }] of rightfulCalls.entries()) {
+    for (const [index, { operation, person, actor_id = seeded.user(person) }] of rightfulCalls.entries()) {
       const told = await linesOf(`told-${index}`)
       expect(told).toHaveLength(1)
-      expect(told[0]).toMatchObject({ operation: operation.id, route: operation.path, actor_id: seeded.user(person) })
+      expect(told[0]).toMatchObject({ operation: operation.id, route: operation.path, actor_id })
     }
   })
 
