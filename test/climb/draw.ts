@@ -41,6 +41,9 @@ const shares: readonly (readonly [Move['kind'], number])[] = [
   ['upgrade', 6],
   ['appoint', 6],
   ['found_project', 2],
+  ['make_account', 1],
+  ['bind_account', 3],
+  ['make_key', 4],
   ['bind_platform', 1],
 ]
 const kinds = shares.flatMap(([kind, share]) => Array.from({ length: share }, () => kind))
@@ -182,6 +185,20 @@ const drawOne = (draw: Chance, state: State, { gang, everybody }: Sides, count: 
     case 'found_project': {
       const slug = `project-${count}`
       return scope.tier === 'tenant' && scopes.length < 7 ? { kind, ...at, slug, owner: draw.is(0.5) ? null : member() } : undefined
+    }
+    case 'make_account':
+      return scope.tier === 'project' && state.accounts.size < 4 ? { kind, ...at, slug: `robot-${count}` } : undefined
+    case 'bind_account':
+    case 'make_key': {
+      if (state.accounts.size === 0) return undefined
+      const account = draw.among([...state.accounts.values()])
+      // Mostly where it is at home.
+      const where = scope.tier === 'project' && draw.is(0.1) ? scope.id : account.scope
+      if (kind === 'make_key') return { kind, by, scope: where, account: account.id }
+      const projectRoles = [...state.roles.values()].filter(
+        (role) => role.tier === 'project' && !role.is_deleted && (role.scope === null || role.scope === where),
+      )
+      return { kind, by, scope: where, role: draw.among(projectRoles).id, account: account.id }
     }
     case 'bind_platform': {
       const isSuperadmin = state.superadmins.has(by)

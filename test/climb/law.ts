@@ -100,6 +100,16 @@ export const tierOf = (key: string): Tier => tierByKey.get(key)!
 const overridable = new Set(rows.filter(({ is_overridable }) => is_overridable).map(({ key }) => key))
 export const isOverridable = (key: string): boolean => overridable.has(key)
 
+/** What a service account may have at all, and the product's own roles that it may be given. */
+const fit = new Set(
+  `project.role.read project.member.read project.policy.read project.audit.read project.service_account.read project.ssh_key.manage
+   project.ssh_key.read workload.read workload.manage workload.token.issue storage.bucket.manage storage.credential.issue
+   storage.credential.read storage.mount_plan.read allocation.create allocation.read allocation.release storage.read storage.write
+   terminal.connect`.split(/\s+/),
+)
+export const isFitForAccounts = (key: string): boolean => fit.has(key)
+export const accountRoles: readonly string[] = ['project_member', 'project_viewer']
+
 const reserved = ['tenant.role.assign_any', 'tenant.role.define', 'tenant.project.appoint_owner', 'project.role.assign_any']
 const ungrantable = new Set([...reserved, 'project.role.define'])
 /** What a custom role of a tier may hold. */

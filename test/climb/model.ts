@@ -1,6 +1,7 @@
-import { grantable, ownerOf } from './law.ts'
+import { accountRoles, grantable, ownerOf } from './law.ts'
 import type { Move, MoveOf } from './moves.ts'
 import {
+  accountKeys,
   bindingIn,
   hasByOverride,
   hasByRole,
@@ -38,6 +39,8 @@ export const rules = [
   'owned',
   'may not invite into the organization',
   'the inviter may not give it any more',
+  'not for service accounts',
+  'ceiling of the account',
 ] as const
 type Rule = (typeof rules)[number]
 const yes = (apply: (made: string) => void): Verdict => ({ allowed: true, apply })
@@ -368,6 +371,37 @@ const foundProject = (state: State, { by, scope: id, slug, owner }: MoveOf<'foun
   })
 }
 
+const makeAccount = (state: State, { by, scope: id }: MoveOf<'make_account'>): Verdict => {
+  if (!may(state, by, 'project.service_account.manage', scopeIn(state, id))) return no('may not manage accounts')
+  return yes((made) => void state.accounts.set(made, { id: made, scope: id, roles: [] }))
+}
+
+const bindAccount = (state: State, { by, scope: id, role: role_id, account: account_id }: MoveOf<'bind_account'>): Verdict => {
+  const scope = scopeIn(state, id)
+  const first = grantor(state, by, ['project.role.assign', 'project.service_account.manage'], scope)
+  if (!first) return no('may neither assign nor manage accounts')
+  const found = assignable(state, scope, role_id, null)
+  if ('allowed' in found) return found
+  const { role, version } = found
+  if (role.scope !== null || !accountRoles.includes(role.name)) return against('not for service accounts')
+  if (!withinCeiling(state, first, scope, role.versions[version - 1]!)) return against('ceiling')
+  const account = state.accounts.get(account_id)
+  if (account?.scope !== id) return no('no such account')
+  if (account.roles.some((each) => each.role === role_id)) return no('bound already')
+  return yes(() => void account.roles.push({ role: role_id, version }))
+}
+
+/** Whoever has the key can be the account; override makes none. */
+const makeKey = (state: State, { by, scope: id, account: account_id }: MoveOf<'make_key'>): Verdict => {
+  const scope = scopeIn(state, id)
+  if (!hasByRole(state, by, 'project.service_account.key.create', scope)) return no('may not make keys')
+  const account = state.accounts.get(account_id)
+  if (account?.scope !== id) return no('no such account')
+  const own = ownKeys(state, by, id)
+  const isWithin = own.has('project.role.assign_any') || [...accountKeys(state, account)].every((key) => own.has(key))
+  return isWithin ? yes(() => {}) : against('ceiling of the account')
+}
+
 /** The rules, said once for each kind of call. */
 export const judge = (state: State, move: Move): Verdict => {
   switch (move.kind) {
@@ -402,6 +436,12 @@ export const judge = (state: State, move: Move): Verdict => {
       return appoint(state, move)
     case 'found_project':
       return foundProject(state, move)
+    case 'make_account':
+      return makeAccount(state, move)
+    case 'bind_account':
+      return bindAccount(state, move)
+    case 'make_key':
+      return makeKey(state, move)
     case 'bind_platform':
       // Only superadmins hold the platform’s authority, and none of them makes this move.
       return no('no platform authority')

@@ -17,6 +17,9 @@ export type Move =
   | ({ readonly kind: 'upgrade'; readonly from: number; readonly to: number } & OfRole)
   | { readonly kind: 'appoint'; readonly by: string; readonly scope: string; readonly to: string }
   | { readonly kind: 'found_project'; readonly by: string; readonly scope: string; readonly slug: string; readonly owner: string | null }
+  | { readonly kind: 'make_account'; readonly by: string; readonly scope: string; readonly slug: string }
+  | ({ readonly kind: 'bind_account'; readonly account: string } & OfRole)
+  | { readonly kind: 'make_key'; readonly by: string; readonly scope: string; readonly account: string }
   | { readonly kind: 'bind_platform'; readonly by: string; readonly to: string; readonly role_name: string }
 
 interface OfRole {

@@ -72,6 +72,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     `if (await work.tx.maybe(bindingToRole(scope, 'user', work.actor.id, role.id)))`,
     'if (false)',
   ),
+  'making a key has no ceiling': inside('service-accounts/making-keys', '  await requireAuthority(work, project, account)\n', ''),
+  'a key’s ceiling looks at nothing': inside('service-accounts/making-keys', '[...allowed, ...by_disabled]', '[]'),
   'a tenant enables what the platform disabled': inside('roles/disable-role', 'if (!is_platform && ', 'if (false && '),
 }
 

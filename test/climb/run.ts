@@ -85,7 +85,7 @@ const founded = (state: State, seen: Seen): void => {
 }
 
 /** Roles with a rich version and a poor one, held by somebody, so that a sequence need not begin with nothing. */
-const prelude = function* (draw: Chance, { scopes, roles, invitations }: State): Generator<Move> {
+const prelude = function* (draw: Chance, { scopes, roles, invitations, accounts }: State): Generator<Move> {
   const [north, mill] = [...scopes.values()].map(({ id }) => id) as [string, string]
   const made = (name: string) => [...roles.values()].find((role) => role.name === name)!.id
   const rich = { north: ['tenant.read', 'tenant.billing.write', 'tenant.user.invite'], mill: ['allocation.read', 'project.role.assign'] }
@@ -98,6 +98,13 @@ const prelude = function* (draw: Chance, { scopes, roles, invitations }: State):
     yield { kind: 'update', ...at, role: made(`first-${place}`), keys: second[place], expected: 1 }
     yield { kind: 'bind', ...at, role: made(`first-${place}`), version: 1, to: draw.among(['anna', 'asha']), end: 'never' }
   }
+  // An account that can do something, and somebody who makes keys and cannot do all of it himself.
+  yield { kind: 'make_account', by: 'amara', scope: mill, slug: 'robot' }
+  const [account] = [...accounts.keys()]
+  yield { kind: 'bind_account', by: 'amara', scope: mill, role: made('project_member'), account: account! }
+  const keys = ['project.service_account.key.create', 'project.service_account.manage', 'storage.read']
+  yield { kind: 'define', by: 'amara', scope: mill, name: 'keymaker', keys }
+  yield { kind: 'bind', by: 'amara', scope: mill, role: made('keymaker'), version: 1, to: 'anna', end: 'never' }
   const anotherOwner = { role: made('tenant_owner'), version: null, end: 'never' } as const
   if (draw.is(0.5)) yield { kind: 'bind', by: 'alice', scope: north, ...anotherOwner, to: 'arne' }
   if (draw.is(0.5)) yield { kind: 'bind', by: 'amara', scope: mill, ...anotherOwner, role: made('project_owner'), to: 'asha' }

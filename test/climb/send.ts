@@ -67,6 +67,12 @@ const callOf = async (tried: Tried, state: State, move: Move): Promise<Call> => 
       const owner = move.owner === null ? {} : { owner_user_id: idOf(move.owner) }
       return ['POST', `${path}/projects`, { name: move.slug, slug: move.slug, ...owner }]
     }
+    case 'make_account':
+      return ['POST', `${path}/service-accounts`, { name: move.slug, slug: move.slug }]
+    case 'bind_account':
+      return ['POST', `${path}/role-bindings`, { principal_type: 'service_account', principal_id: move.account, role_id: move.role }]
+    case 'make_key':
+      return ['POST', `${path}/service-accounts/${move.account}/keys`, {}]
     case 'bind_platform':
       return [
         'POST',
@@ -99,7 +105,7 @@ export const send = async (tried: Tried, state: State, move: Move): Promise<Answ
 /** The id of what a call made, if it made something that later moves name. */
 export const madeBy = (move: Move, { body }: Answered): string => {
   if (move.kind === 'invite') return body.invitation?.id ?? ''
-  return ['define', 'found_project'].includes(move.kind) ? body.id : ''
+  return ['define', 'found_project', 'make_account'].includes(move.kind) ? body.id : ''
 }
 
 /** A move as a line to read. */

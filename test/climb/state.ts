@@ -1,4 +1,4 @@
-import { isOverridable, ownerOf, type Tier, tierOf } from './law.ts'
+import { isFitForAccounts, isOverridable, ownerOf, type Tier, tierOf } from './law.ts'
 
 export interface Scope {
   readonly id: string
@@ -38,6 +38,13 @@ export interface Invitation {
   state: 'pending' | 'accepted' | 'ended'
 }
 
+/** A service account: whoever has a key of it can do what its roles give. */
+export interface Account {
+  readonly id: string
+  readonly scope: string
+  readonly roles: { readonly role: string; readonly version: number }[]
+}
+
 /** All that the rules speak of. */
 export interface State {
   readonly people: readonly string[]
@@ -47,6 +54,7 @@ export interface State {
   readonly roles: Map<string, Role>
   bindings: Binding[]
   readonly invitations: Map<string, Invitation>
+  readonly accounts: Map<string, Account>
   /** Which power over roles lets somebody upgrade: `define`, but for a build that was changed. */
   readonly upgrades_by: 'define' | 'assign'
 }
@@ -81,6 +89,15 @@ export const ownKeys = (state: State, person: string, scope: string): ReadonlySe
   }
   return keys
 }
+
+/** What an account's roles give it, or would if none of them were disabled. */
+export const accountKeys = (state: State, { roles }: Account): ReadonlySet<string> =>
+  new Set(
+    roles.flatMap(({ role, version }) => {
+      const { is_deleted, versions } = state.roles.get(role)!
+      return is_deleted ? [] : [...versions[version - 1]!].filter(isFitForAccounts)
+    }),
+  )
 
 const judgedIn = (key: string, { id, org, tier }: Scope): string => (tier === tierOf(key) ? id : org)
 export const hasByRole = (state: State, person: string, key: string, scope: Scope): boolean =>

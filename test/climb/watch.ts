@@ -52,6 +52,9 @@ export const touchedBy = (state: State, move: Move): Spot[] => {
     case 'end_binding':
       return [[move.of, state.scopes.get(move.scope)!]]
     case 'withdraw':
+    case 'make_account':
+    case 'bind_account':
+    case 'make_key':
       return []
     case 'define':
       return []

@@ -16,6 +16,7 @@ const graceWindow = '/api/v1/admin/policies/values/authorization.role_disable_gr
 export const openForTrial = async (): Promise<LiveServer> => {
   const live = await liveServer()
   await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
+  await live.setPolicy('auth.service_account_max_keys', 100)
   const { status } = await live.call('ada', 'PUT', graceWindow, { body: { value: 3600 } })
   if (status !== 200) throw new Error(`no grace window could be set: ${status}`)
   return live
@@ -118,6 +119,7 @@ export const newWorld = async ({ live, upgrades_by = 'define' }: Tried): Promise
     roles,
     bindings: bound.map(({ scope, person, role }) => ({ scope: scope.id, person, role: role.id, version: 1 })),
     invitations: new Map(),
+    accounts: new Map(),
     upgrades_by,
   }
 }
@@ -141,4 +143,7 @@ export const rowsExpected = (state: State): string[] =>
   [
     ...[...state.members].flatMap(([scope, people]) => [...people].map((person) => `${scope} ${idOf(person)}`)),
     ...state.bindings.map(({ scope, person, role, version }) => `${scope} ${idOf(person)} ${role} ${version}`),
+    ...[...state.accounts.values()].flatMap(({ id, scope, roles }) =>
+      roles.map(({ role, version }) => `${scope} ${id} ${role} ${version}`),
+    ),
   ].sort()

@@ -76,7 +76,7 @@ const retireOlder = async (
 }
 
 export const bindRole: Verb<ScopeParams, unknown, Body, RoleBinding> = async (work, { params, body }) => {
-  const scope = await authorizeAssign(work, params, body.principal_type)
+  const scope = await authorizeAssign(work, params, undefined, body.principal_type)
   const { principal_type, principal_id, expires_at, reason = null } = body
   const { role, version } = await assignableRole(work, scope, body)
   requireFittingEnd(work, role, expires_at)

@@ -13,8 +13,8 @@ export const endRoleBinding: Verb<ScopeParams & { readonly binding_id: string },
   work,
   { params, body },
 ) => {
-  const whose = params.project_id && (await work.tx.maybe(principalOfBinding(params.project_id, params.binding_id)))
-  const scope = await authorizeAssign(work, params, whose ? whose.principal_type : undefined, params.binding_id)
+  const whose = params.project_id === undefined ? undefined : await work.tx.maybe(principalOfBinding(params.project_id, params.binding_id))
+  const scope = await authorizeAssign(work, params, params.binding_id, whose?.principal_type)
   const binding = await work.tx.maybe(findBinding(scope, params.binding_id))
   if (!binding) throw new Problem('binding_not_found')
   const reason = body.reason ?? 'ended'

@@ -66,8 +66,8 @@ const ofServiceAccounts = ['project.role.assign', 'project.service_account.manag
 export const authorizeAssign = async (
   work: Work,
   params: ScopeParams,
-  principal_type: PrincipalType | undefined,
   id?: string,
+  principal_type?: PrincipalType,
 ): Promise<AssignScope> => {
   if (principal_type !== 'service_account' || params.project_id === undefined)
     return authorizePower(work, 'assign', 'role_binding', params, id, true)
