@@ -73,6 +73,7 @@ export const openWorld = async (issuer: string) => {
   return {
     folder,
     appUrl: postgres.appUrl,
+    postgres_pid: postgres.pid,
     /** Seals what a server keeps in this database. */
     keys: `bench:${randomBytes(32).toString('base64url')}`,
     sql: (text: string) => superuser.query(text),

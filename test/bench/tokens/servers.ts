@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import type { LocalIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
 import { child, ended, load, type Measured, medianOf, startOurs } from '../decide/http.ts'
+import { median } from '../decide/measure.ts'
 import type { World } from '../decide/world.ts'
 import { type Account, clientsLike, populate } from './accounts.ts'
 import { peerSchema } from './peer-adapter.ts'
@@ -11,6 +13,20 @@ const rounds = 3
 
 /** What a token of both may do; asked for by name, so that both have as long a list. */
 export const scope = 'allocation.create allocation.read allocation.release storage.read storage.write'
+
+/** Hundredths of a second that a process has used, and its children that are gone. */
+const ticksOf = (pid: number | string): number =>
+  readFileSync(`/proc/${pid}/stat`, 'latin1')
+    .split(') ')[1]!
+    .split(' ')
+    .slice(11, 15)
+    .reduce((sum, each) => sum + Number(each), 0)
+
+/** Processor time of PostgreSQL with all its processes; what a server leaves to the database is not for nothing. */
+const postgresMicroseconds = (pid: number): number => {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').trim().split(' ')
+  return [pid, ...children].reduce((sum: number, each) => sum + ticksOf(each), 0) * 10_000
+}
 
 /** Ours and the peer twice, on one PostgreSQL, and a process that asks them. */
 export const startAll = async (world: World, issuer: LocalIssuer) => {
@@ -31,7 +47,11 @@ export const startAll = async (world: World, issuer: LocalIssuer) => {
     clients,
     keeper,
     ports: { ours: Number(new URL(server.url).port), written: written.port, remembered: remembered.port },
-    load: (port: number, requests: readonly string[]) => load(generator, { port, requests, connections, seconds }),
+    load: async (port: number, requests: readonly string[]): Promise<Loaded> => {
+      const before = postgresMicroseconds(world.postgres_pid)
+      const measured = await load(generator, { port, requests, connections, seconds })
+      return { ...measured, postgres_us: (postgresMicroseconds(world.postgres_pid) - before) / measured.statuses['200']! }
+    },
     stop: async () => {
       await server.stop()
       await written.stop()
@@ -48,7 +68,13 @@ export interface Contestant<Name extends string> {
   readonly requests: readonly string[]
 }
 
+interface Loaded extends Measured {
+  /** Processor time of PostgreSQL for one request. */
+  readonly postgres_us: number
+}
+
 export interface Measurement extends ReturnType<typeof medianOf> {
+  readonly postgres_us: number
   /** In all rounds, the warming one too. */
   readonly answered: number
 }
@@ -58,13 +84,17 @@ export const inTurns = async <Name extends string>(
   { load }: Pick<Servers, 'load'>,
   contestants: readonly Contestant<Name>[],
 ): Promise<Map<Name, Measurement>> => {
-  const measured = new Map<Name, Measured[]>(contestants.map(({ name }) => [name, []]))
+  const measured = new Map<Name, Loaded[]>(contestants.map(({ name }) => [name, []]))
   for (let round = 0; round <= rounds; round += 1)
     for (const { name, port, requests } of contestants) measured.get(name)!.push(await load(port, requests))
   return new Map(
     [...measured].map(([name, all]) => [
       name,
-      { ...medianOf(all.slice(1)), answered: all.reduce((sum, { statuses }) => sum + statuses['200']!, 0) },
+      {
+        ...medianOf(all.slice(1)),
+        postgres_us: median(all.slice(1).map(({ postgres_us }) => postgres_us)),
+        answered: all.reduce((sum, { statuses }) => sum + statuses['200']!, 0),
+      },
     ]),
   )
 }
@@ -83,12 +113,13 @@ export const sendRaw = async (port: number, request: string): Promise<Record<str
   return JSON.parse(text)
 }
 
-export const row = (name: string, { per_second, p50_ms, p99_ms, cpu_us }: Measurement, ours: Measurement) => [
+export const row = (name: string, { per_second, p50_ms, p99_ms, cpu_us, postgres_us }: Measurement, ours: Measurement) => [
   name,
   per_second.toFixed(0),
   per_second === ours.per_second ? '' : `${(ours.per_second / per_second).toFixed(2)}×`,
   p50_ms.toFixed(1),
   p99_ms.toFixed(1),
   cpu_us.toFixed(0),
+  postgres_us.toFixed(0),
 ]
-export const head = (what: string) => [what, 'per second', 'gatehouse is', 'p50 ms', 'p99 ms', 'server’s CPU µs']
+export const head = (what: string) => [what, 'per second', 'gatehouse is', 'p50 ms', 'p99 ms', 'server’s CPU µs', 'PostgreSQL’s']

@@ -145,8 +145,8 @@ export const compareVerification = async (_world: World, { accounts, ports }: Se
     ),
     promises: [
       {
-        what: 'a token at first sight costs no more processor than with jose',
-        is_kept: figures['gatehouse, first sight']!.cpu_us <= jose.cpu_us,
+        what: 'a token seen before is checked ten times as fast as with jose',
+        is_kept: figures['gatehouse, seen before, held against its record']!.per_second >= 10 * jose.per_second,
       },
     ],
   }
