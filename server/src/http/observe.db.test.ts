@@ -87,7 +87,7 @@ describe('log lines', () => {
       ),
     )
     expect(seen).toEqual({
-      'with-query': ['organization.read', '/api/v1/orgs/:org_id', 400, 'validation_error', 0],
+      'with-query': ['organization.read', '/api/v1/orgs/:org_id', 400, 'invalid_request', 0],
       'not-found': ['organization.read', '/api/v1/orgs/:org_id', 404, 'organization_not_found', 0],
       'bad-token': ['me.read', '/api/v1/me', 401, 'token_invalid', 0],
       'no-route': ['none', 'none', 404, 'route_not_found', 0],
