@@ -34,14 +34,21 @@ export const send = (base: string, method: string, path: string, token: string, 
     asking.end(bytes)
   })
 
-/** A question about one person, and who puts it. */
+/** Whom it is about, and with what he himself asks. */
+export interface About {
+  readonly type: 'user' | 'service_account'
+  readonly id: string
+  readonly token: string
+}
+
+/** A question about somebody, and who puts it. */
 export interface Question {
   readonly action: string
   readonly resource: { readonly type: string; readonly tenant_id?: string; readonly project_id?: string }
 }
 
 interface Asked {
-  readonly about: { readonly id: string; readonly token: string }
+  readonly about: About
   /** Somebody who may ask about everybody. */
   readonly other: string
   readonly question: Question
@@ -66,7 +73,7 @@ export const forms = {
     return body?.permissions?.includes(action) === true
   },
   by_another: async (base: string, { about, other, question }: Asked) => {
-    const asked = { actor: { type: 'user', id: about.id }, ...question }
+    const asked = { actor: { type: about.type, id: about.id }, ...question }
     return (await send(base, 'POST', '/api/v1/authz/decisions', other, asked)).body?.decision === 'allow'
   },
 } satisfies Record<string, (base: string, asked: Asked) => Promise<boolean>>

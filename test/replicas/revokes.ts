@@ -1,6 +1,7 @@
 import { newId } from '../../server/src/kernel/ids.ts'
 import { seeded } from '../live-server.ts'
-import { type Question, send } from './asking.ts'
+import { machineOn } from '../machine.ts'
+import { type About, type Question, send } from './asking.ts'
 
 /** A seeded database and its issuer: what the live server and the world of the faults have in common. */
 export interface Ground {
@@ -17,10 +18,12 @@ export interface Revoke {
   readonly restore: (base: string) => Promise<unknown>
   /** Allows that may follow on one process all the same. */
   readonly tolerated?: number
+  /** Where it is not the person's right but that of a machine, or of the token alone that it holds. */
+  readonly machine?: { readonly begin: () => Promise<About>; readonly is_of_token: boolean }
 }
 
 export interface Scene {
-  readonly person: { readonly id: string; readonly token: string }
+  readonly person: About
   readonly other: string
   readonly revokes: readonly Revoke[]
 }
@@ -131,6 +134,63 @@ export const sceneOn = async (ground: Ground): Promise<Scene> => {
   }
   const limit = '/admin/policies/values/rate_limit.decision_requests_per_minute'
 
+  /** The same for a machine: its token, the secret that it was issued for, its account, and the key that signed it. */
+  const machineRevokes = async (): Promise<Revoke[]> => {
+    const { account_id, key_id, mint } = await machineOn(sql, { org_id: id.org, project_id: id.project })
+    let held = { token: '', jti: '', kid: '' }
+    const begin = async (): Promise<About> => {
+      held = await mint()
+      return { type: 'service_account', id: account_id, token: held.token }
+    }
+    const ofToken = (kind: string, subject: () => object): Revoke => ({
+      kind,
+      question: runs,
+      revoke: (base) => done(base, admin, 'POST', '/auth/tokens/revoke', { ...subject(), ...because }),
+      restore: async () => {},
+      machine: { begin, is_of_token: true },
+    })
+    const account = `/projects/${id.project}/service-accounts/${account_id}`
+    const revoked = `revoked_at = now(), revoked_by = '${user('ada')}', revoke_reason = '${lastly}'`
+    const deleted = `state = 'deleted', ${isEnded}, deleted_by = '${user('ada')}'`
+    const keyNamed = () => `kid = '${held.kid}'`
+    return [
+      ofToken('token revoked', () => ({ token_id: held.jti })),
+      ofToken('tokens of a credential cut off', () => ({ credential_id: key_id })),
+      ofToken('tokens of an actor cut off', () => ({ actor: { type: 'service_account', id: account_id } })),
+      ofToken('tokens of a project cut off', () => ({ project_id: id.project })),
+      ofToken('tokens of the platform cut off', () => ({ platform: true })),
+      {
+        ...bySql(
+          'credential revoked',
+          runs,
+          'service_account_keys',
+          `id = '${key_id}'`,
+          revoked,
+          'revoked_at = null, revoked_by = null, revoke_reason = null',
+        ),
+        machine: { begin, is_of_token: true },
+      },
+      {
+        kind: 'service account disabled',
+        question: runs,
+        revoke: (base) => done(base, admin, 'POST', `${account}/disable`, because),
+        restore: (base) => done(base, admin, 'POST', `${account}/enable`, because),
+        machine: { begin, is_of_token: false },
+      },
+      {
+        ...bySql('service account deleted', runs, 'service_accounts', `id = '${account_id}'`, deleted, `state = 'active', ${isBack}`),
+        machine: { begin, is_of_token: false },
+      },
+      {
+        kind: 'signing key revoked',
+        question: runs,
+        revoke: () => sql(`update signing_keys set state = 'revoked', ended_at = now() where ${keyNamed()}`),
+        restore: () => sql(`update signing_keys set state = 'active', ended_at = null where ${keyNamed()}`),
+        machine: { begin, is_of_token: true },
+      },
+    ]
+  }
+
   const revokes: Revoke[] = [
     bySql(
       'binding in an organization ended',
@@ -207,5 +267,6 @@ export const sceneOn = async (ground: Ground): Promise<Scene> => {
     },
   ]
   await sql(`update policy_values set value = '10000000' where key like 'rate_limit.%' and replaced_at is null`)
-  return { person: { id: id.member, token }, other: admin, revokes }
+  revokes.push(...(await machineRevokes()))
+  return { person: { type: 'user', id: id.member, token }, other: admin, revokes }
 }

@@ -24,15 +24,19 @@ export interface Round {
  */
 const playRound = async (
   scene: Scene,
-  { kind, question, revoke, restore, tolerated = 0 }: Revoke,
+  { kind, question, revoke, restore, tolerated = 0, machine }: Revoke,
   form: Form,
   by: string,
   all: readonly string[],
 ) => {
   const asked: Asked[] = []
+  // Each round has a token of its own: what was ended once does not come back.
+  const about = machine ? await machine.begin() : scene.person
+  // What ends a token leaves to others what they may do to its account.
+  const asks = forms[machine?.is_of_token && form === 'by_another' ? 'alone' : form]
   const ask = async (base: string) => {
     const began = performance.now()
-    const allowed = await forms[form](base, { about: scene.person, other: scene.other, question })
+    const allowed = await asks(base, { about, other: scene.other, question })
     asked.push({ base, began, allowed })
     return allowed
   }
