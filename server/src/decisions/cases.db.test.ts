@@ -29,13 +29,27 @@ interface World {
   /** Also his, and not what is asked about. */
   other_tenant: string
   other_project: string
+  /** Of whom the row speaks: the person, or a service account. */
+  actor: { type: 'user' | 'service_account'; id: string }
+}
+
+/** Where the service account of a row lives, if one could stand so: its project bounds it whether or not it shows a token. */
+const homeOf = ({ actor, token, platform, tenant, project }: Given): 'here' | 'next door' | 'abroad' | null => {
+  if (actor?.type !== 'service_account' || !token || token.actions || platform || tenant?.is_member || project?.permissions) return null
+  if (builtinsOf(project).some((name) => !['project_member', 'project_viewer'].includes(name))) return null
+  const { tenant_id, project_id } = token
+  if (project?.is_member) return tenant_id === 'here' && project_id === 'here' ? 'here' : null
+  if (project_id !== 'elsewhere') return null
+  return tenant_id === 'here' ? 'next door' : tenant_id === 'elsewhere' ? 'abroad' : null
 }
 
 /** Of the rows those that tables and the API can say today; why not, of the others. */
 const whyNot = ({ given }: DecisionCase): string | null => {
   const { actor, token, elevations, platform, tenant, project, constraints = [], unspeakable } = given
-  if ((actor?.type ?? 'user') !== 'user' || token) return 'machines have no record yet'
   if (elevations) return 'elevations have no record yet'
+  if (actor?.type === 'service_account' && homeOf(given) === null) return 'no service account stands so, or its token alone says so'
+  if (actor?.type === 'service_account') return null
+  if ((actor?.type ?? 'user') !== 'user' || token) return 'these machines have no record yet'
   if (platform?.permissions) return 'there is no custom role of the platform'
   if (project?.is_member && !tenant?.is_member) return 'nobody is in a project without being in its tenant'
   if (unspeakable) return 'JSON cannot spell it'
@@ -56,11 +70,11 @@ const ended = () => ({ deleted_at: now(), delete_reason: 'over' })
 
 const belongs = (table: Tables, scope: string, user_id: string, end: object = {}) =>
   insert(`${table}_memberships`, { id: newId('membership'), [`${table}_id`]: scope, user_id, created_at: now(), ...end })
-const isBound = (table: Tables, scope: string, principal_id: string, role_version_id: string, end: object = {}) =>
+const isBound = (table: Tables, scope: string, principal_id: string, role_version_id: string, end: object = {}, principal_type = 'user') =>
   insert(`${table}_role_bindings`, {
     id: newId('binding'),
     [`${table}_id`]: scope,
-    principal_type: 'user',
+    principal_type,
     principal_id,
     role_version_id,
     created_at: now(),
@@ -176,23 +190,40 @@ const flip = (given: Given, state: string) => {
   return names.length === 0 ? [] : [`update role_definitions set state = '${state}' where is_builtin and name = any(${spelled(names)})`]
 }
 
+const livesAs = (id: string, given: Given, { person, tenant, project, other_tenant, other_project }: World): string[] => {
+  const home = homeOf(given)
+  const abroad = newId('project')
+  const [org_id, project_id] = home === 'here' ? [tenant, project] : home === 'next door' ? [tenant, other_project] : [other_tenant, abroad]
+  const disabled = given.actor?.is_disabled
+    ? { state: 'disabled', disabled_at: now(), disabled_by: person, disable_reason: 'left' }
+    : { state: 'active' }
+  return [
+    ...(home === 'abroad' ? [hasProject(other_tenant, abroad)] : []),
+    insert('service_accounts', { id, org_id, project_id, name: 'Robot', slug: 'robot', created_at: now(), ...disabled }),
+    ...builtinsOf(given.project).map((name) => isBound('project', project, id, roleVersionIdOf(name as never), {}, 'service_account')),
+  ]
+}
+
 /** The row as rows of tables, in one transaction. */
 const written = async ({ action, given }: Pick<DecisionCase, 'action' | 'given'>): Promise<World> => {
   const [person, tenant, project] = [newId('user'), newId('org'), newId('project')]
-  const world: World = { person, tenant, project, other_tenant: newId('org'), other_project: newId('project') }
+  const isMachine = given.actor?.type === 'service_account'
+  const account = newId('service account')
+  const actor = isMachine ? ({ type: 'service_account', id: account } as const) : ({ type: 'user', id: person } as const)
+  const world: World = { person, tenant, project, other_tenant: newId('org'), other_project: newId('project'), actor }
   const user = { id: person, username: person, oidc_issuer: live.issuer.issuer, oidc_subject: person, created_at: now() }
-  const disabled = given.actor?.is_disabled ? { disabled_at: now(), disabled_by: person, disable_reason: 'left' } : {}
+  const disabled = given.actor?.is_disabled && !isMachine ? { disabled_at: now(), disabled_by: person, disable_reason: 'left' } : {}
   const statements = [
     insert('users', { ...user, ...disabled }),
     ...founded(world, given),
     ...builtinsOf(given.platform).map((name) => isBoundToPlatform(person, name)),
-    ...standsAs('tenant', tenant, person, given.tenant),
-    ...standsAs('project', project, person, given.project),
+    ...(isMachine ? [] : [...standsAs('tenant', tenant, person, given.tenant), ...standsAs('project', project, person, given.project)]),
     ...(given.constraints ?? []).map((each, index) => {
       const { constraint_id: _id, version: _version, ...document } = constraintOf(action, each, index)
       return rule(each.scope, world, document)
     }),
     ...beside(world, given),
+    ...(isMachine ? livesAs(account, given, world) : []),
     ...flip(given, 'disabled'),
   ]
   await live.sql(['begin', ...statements, 'commit'].join('; '))
@@ -202,14 +233,14 @@ const written = async ({ action, given }: Pick<DecisionCase, 'action' | 'given'>
 const cleared = (given: Given) =>
   live.sql([...flip(given, 'active'), `delete from policy_constraints where scope_type = 'global'`].join('; '))
 
-const asked = async ({ action, given }: Pick<DecisionCase, 'action' | 'given'>, { person, tenant, project }: World) => {
+const asked = async ({ action, given }: Pick<DecisionCase, 'action' | 'given'>, { person, tenant, project, actor }: World) => {
   const place = placeOf(known(action), given)
   const isSelf = given.resource?.relations?.includes('self')
-  // Who is disabled cannot ask; a superadmin asks about him.
-  const caller = given.actor?.is_disabled ? 'ada' : person
+  // Who is disabled cannot ask; a superadmin asks about him, and about machines.
+  const caller = given.actor?.is_disabled || actor.type !== 'user' ? 'ada' : person
   const { status, body } = await live.call(caller, 'POST', '/api/v1/authz/decisions', {
     body: {
-      ...(caller === person ? {} : { actor: { type: 'user', id: person } }),
+      ...(caller === person ? {} : { actor }),
       action,
       resource: {
         type: resourceTypeOf(known(action), given),
@@ -245,8 +276,9 @@ test('DE-02 most rows are asked through the API, and each that is not has a reas
   )
   expect(rows).toBeGreaterThanOrEqual(350)
   expect(left).toEqual({
-    'elevations have no record yet': 40,
-    'machines have no record yet': 47,
+    'elevations have no record yet': 43,
+    'no service account stands so, or its token alone says so': 24,
+    'these machines have no record yet': 12,
     'JSON cannot spell it': 6,
     'the table takes objects only': 3,
     'there is no custom role of the platform': 1,

@@ -27,10 +27,11 @@ test.each(seeded)('%s is defined with its default and bounds', (key, value, mini
   expect({ minimum: bounds.minimum, maximum: bounds.maximum }).toEqual({ minimum, maximum })
 })
 
-test('DE-20 these three, and no others, may be set for a tenant or a project: two only to be shorter, one freely', () => {
+test('DE-20 these four, and no others, may be set for a tenant or a project: three only to be less, one freely', () => {
   const narrower = keys.filter((key) => definitionOf(key).direction !== 'global').map((key) => `${key} ${definitionOf(key).direction}`)
   expect(narrower.sort()).toEqual([
     'auth.iam_token_issuer.provider_session_ttl_seconds tighten_lower',
+    'auth.service_account_max_keys tighten_lower',
     'auth.service_account_token_ttl_seconds tighten_lower',
     'tenancy.invitation_ttl_seconds most_specific',
   ])

@@ -1,0 +1,202 @@
+import { operations } from '@gatehouse/contract/operations'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  pathOf,
+  rightfulCalls,
+  serviceAccountOf,
+  writeConstraints,
+  writeRoles,
+  writeServiceAccounts,
+} from '../../../test/fuzz/rightful-calls.ts'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { machineOn } from '../../../test/machine.ts'
+import { actions, isAction } from '../authz/actions.ts'
+
+const { org, project, user } = seeded
+const home = { org_id: org.aurora, project_id: project.aurora }
+const training = `/api/v1/projects/${project.aurora}`
+
+let live: LiveServer
+let machine: Awaited<ReturnType<typeof machineOn>>
+let bearer: string
+beforeAll(async () => {
+  live = await liveServer()
+  await live.setPolicy('rate_limit.machine_requests_per_minute', 1_000_000)
+  await writeConstraints(live.sql)
+  await writeRoles(live.sql)
+  await writeServiceAccounts(live.sql)
+  machine = await machineOn(live.sql, home)
+  bearer = await tokenFor()
+})
+afterAll(() => live.stop())
+
+/** With a scope as wide as anybody could ask for, and wider: what a token says gives nothing. */
+const tokenFor = async (of = machine) => {
+  const scope = Object.keys(actions)
+  const { token } = await of.mint({ claims: { scope: scope.join(' ') }, row: { scope: `'{${scope.join(',')}}'` } })
+  return token
+}
+const ask = (method: string, path: string, body?: object, token = bearer, headers: Record<string, string> = {}) =>
+  live.call(null, method, path, { ...(body ? { body } : {}), headers: { authorization: `Bearer ${token}`, ...headers } })
+
+const admitted = operations.filter(({ actors, identified_by }) => actors.includes('service_account') && identified_by === 'bearer')
+
+test('TI-25 a service account is admitted to reads alone, and to none that is not fit for it', () => {
+  for (const { id, effect, actions: asked } of admitted) {
+    expect([id, effect === 'change']).toEqual([id, id === 'auth.token.revoke'])
+    const isOwn = (key: string) => isAction(key) && (actions[key].fit_for_service_accounts || ['project.read', 'me.read'].includes(key))
+    expect([id, asked.some(isOwn) || id === 'auth.token.revoke']).toEqual([id, true])
+  }
+  expect(admitted.map(({ id }) => id).filter((id) => !id.startsWith('authz.') && !id.startsWith('me.') && !id.startsWith('auth.'))).toEqual(
+    [
+      'audit_log.list_of_project',
+      'policy.constraint.list_of_project',
+      'policy.constraint.list_versions_of_project',
+      'policy.constraint.read_of_project',
+      'policy.value.list_of_project',
+      'project.member.list',
+      'project.read',
+      'role.list_of_project',
+      'role.read_of_project',
+      'role.versions_of_project',
+      'role_binding.list_of_project',
+      'service_account.key.list',
+      'service_account.list',
+      'service_account.read',
+    ],
+  )
+})
+
+describe('in its own project', () => {
+  const reads = rightfulCalls.filter(
+    ({ operation: { actors, effect, path } }) => actors.includes('service_account') && effect !== 'change' && path.includes(':project_id'),
+  )
+
+  test.for(reads)('TI-25 it reads what its roles give: $operation.id', async ({ operation, params }) => {
+    const { status, body } = await ask(operation.method, pathOf(operation.path, params))
+    // Only admins read policy and the record, and no role of an admin's is for machines.
+    const isAdmins = operation.actions.some((key) => ['project.policy.read', 'project.audit.read'].includes(key))
+    expect([status, body.details]).toEqual(isAdmins ? [403, { reason_code: 'permission_denied' }] : [200, undefined])
+  })
+
+  test('RP-23 a custom role that is for service accounts lets it read policy and the record, and the record names it', async () => {
+    const role = {
+      name: 'auditor-machine',
+      permissions: ['project.policy.read', 'project.audit.read'],
+      assignable_to_service_accounts: true,
+    }
+    const { body: made } = await live.call('amara', 'POST', `${training}/roles`, { body: role })
+    const binding = { principal_type: 'service_account', principal_id: machine.account_id, role_id: made.id }
+    const { status, body: bound } = await live.call('amara', 'POST', `${training}/role-bindings`, { body: binding })
+    expect(status).toBe(201)
+    expect((await ask('GET', `${training}/policies/values`)).status).toBe(200)
+    expect((await ask('GET', `${training}/audit-logs`)).status).toBe(200)
+    const { body } = await live.call('amara', 'GET', `${training}/audit-logs?actor_type=service_account`)
+    const [{ slug } = { slug: '' }] = await live.sql<{ slug: string }>('select slug from service_accounts where id = $1', [
+      machine.account_id,
+    ])
+    expect(body.items[0]).toMatchObject({ action: 'audit_log.list_of_project', actor_name: slug, actor_id: machine.account_id })
+    await live.call('amara', 'DELETE', `${training}/role-bindings/${bound.id}`, { body: {} })
+    expect((await ask('GET', `${training}/policies/values`)).status).toBe(403)
+  })
+
+  test('TI-25 a refusal in its own project stands in the record of its tenant', async () => {
+    const refused = await ask('GET', `${training}/policies/values`, undefined, bearer, { 'x-request-id': 'machine-refused' })
+    expect(refused.body.details).toEqual({ reason_code: 'permission_denied' })
+    expect(await live.auditOf('machine-refused')).toMatchObject([
+      { actor_type: 'service_account', actor_id: machine.account_id, result: 'denied', tenant_id: org.aurora, project_id: project.aurora },
+    ])
+  })
+
+  test('TI-25 disabled it is told so, enabled it goes on, deleted it is nobody', async () => {
+    const other = await machineOn(live.sql, home)
+    const token = await tokenFor(other)
+    const account = `${training}/service-accounts/${other.account_id}`
+    const read = async () => {
+      const { status, body } = await ask('GET', training, undefined, token)
+      return [status, body.code, body.details]
+    }
+    expect((await read())[0]).toBe(200)
+    await live.call('aldo', 'POST', `${account}/disable`, { body: { reason: 'r' } })
+    expect(await read()).toEqual([403, 'insufficient_permissions', { reason_code: 'actor_disabled' }])
+    await live.call('aldo', 'POST', `${account}/enable`, { body: { reason: 'r' } })
+    expect((await read())[0]).toBe(200)
+    await live.call('aldo', 'DELETE', account, { body: { reason: 'r' } })
+    expect((await read()).slice(0, 2)).toEqual([401, 'token_invalid'])
+  })
+
+  test('TI-25 a key that is revoked, or rotated without an overlap, takes its tokens with it; one with an overlap does not', async () => {
+    for (const [path, body, status] of [
+      ['', { reason: 'r' }, 401],
+      ['/rotate', { overlap_seconds: 0 }, 401],
+      ['/rotate', { overlap_seconds: 60 }, 200],
+    ] as const) {
+      const other = await machineOn(live.sql, home, 'project_viewer')
+      const token = await tokenFor(other)
+      const key = `${training}/service-accounts/${other.account_id}/keys/${other.key_id}`
+      expect((await ask('GET', training, undefined, token)).status).toBe(200)
+      expect((await live.call('aldo', path === '' ? 'DELETE' : 'POST', `${key}${path}`, { body })).status).toBeLessThan(300)
+      expect([path, body, (await ask('GET', training, undefined, token)).status]).toEqual([path, body, status])
+    }
+  })
+})
+
+describe('anywhere else', () => {
+  const strange = { project_id: project.borealis, org_id: org.borealis }
+  const named = rightfulCalls.filter(
+    ({ operation: { actors, path, identified_by } }) =>
+      actors.includes('service_account') && identified_by === 'bearer' && /:(?:project|org)_id/.test(path),
+  )
+
+  test.for(named)(
+    'TI-25 RP-24 it is out of its scope, whether or not there is such a place: $operation.id',
+    async ({ operation, params, body }) => {
+      for (const elsewhere of [strange, { project_id: serviceAccountOf('nowhere'), org_id: serviceAccountOf('nowhere') }]) {
+        const changed = { ...params, ...Object.fromEntries(Object.entries(elsewhere).filter(([name]) => name in params)) }
+        const refused = await ask(operation.method, pathOf(operation.path, changed), body)
+        expect([refused.status, refused.body.details]).toEqual([403, { reason_code: 'scope_mismatch' }])
+      }
+    },
+  )
+
+  const closed = rightfulCalls.filter(
+    ({ operation: { actors, identified_by } }) => !actors.includes('service_account') && identified_by === 'bearer',
+  )
+
+  test('RP-24 E6 what does not admit it refuses it, whatever its token says, and changes nothing', async () => {
+    expect(closed.length).toBeGreaterThan(60)
+    const rows = () =>
+      live.sql(`select (select md5(string_agg(b::text, '' order by b.id)) from project_role_bindings b) as bindings,
+      (select count(*) from service_accounts) as accounts, (select count(*) from service_account_keys) as keys, (select count(*) from organizations) as orgs`)
+    const before = await rows()
+    for (const { operation, params, body } of closed) {
+      const { status, body: said } = await ask(operation.method, pathOf(operation.path, params), body)
+      expect([operation.id, status, said.details]).toEqual([operation.id, 403, { reason_code: 'permission_denied' }])
+    }
+    expect(await rows()).toEqual(before)
+  })
+
+  test('RP-24 it asks for decisions about itself, and there too the platform and the tenant are out of its scope', async () => {
+    const decide = async (action: string, resource: object) => {
+      const { status, body } = await ask('POST', '/api/v1/authz/decisions', { action, resource })
+      return [status, body.decision, body.reason_code]
+    }
+    const here = { type: 'project', project_id: project.aurora, tenant_id: org.aurora }
+    expect(await decide('storage.write', here)).toEqual([200, 'allow', null])
+    expect(await decide('project.role.assign', here)).toEqual([200, 'deny', 'permission_denied'])
+    expect(await decide('tenant.read', { type: 'organization', tenant_id: org.aurora })).toEqual([200, 'deny', 'scope_mismatch'])
+    expect(await decide('platform.admin', { type: 'platform' })).toEqual([200, 'deny', 'scope_mismatch'])
+  })
+
+  test('RP-24 a service account with the id of a superadmin is a service account', async () => {
+    const id = user('ada')
+    await live.sql(
+      `insert into service_accounts (id, org_id, project_id, name, slug, created_at) values ($1, $2, $3, 'Ada', 'ada', now())`,
+      [id, home.org_id, home.project_id],
+    )
+    const twin = await machine.mint({ claims: { sub: id }, row: { actor_id: `'${id}'` } })
+    const refused = await ask('GET', '/api/v1/admin/users', undefined, twin.token)
+    expect(refused.status).toBeGreaterThanOrEqual(401)
+    expect(refused.status).toBeLessThanOrEqual(403)
+  })
+})
