@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
+import { machineWithSecret } from '../../../test/machine-credential.ts'
 import type { Fresh, Known, Wanted } from '../epochs/fresh.ts'
 import { newId } from '../kernel/ids.ts'
 import { signText } from '../principals/oidc/testing/local-issuer.ts'
@@ -184,6 +185,32 @@ describe('what ends a token', () => {
     const restarted = await live.replica()
     expect(await opens(token, restarted.url)).toBe(dead)
   })
+
+  const through: [string, (account: string, key_id: string) => [method: string, path: string], after: string, reissued: number][] = [
+    ['its key is revoked', (account, key_id) => ['DELETE', `${account}/keys/${key_id}`], dead, 401],
+    ['its account is deleted', (account) => ['DELETE', account], dead, 401],
+    ['its account is disabled', (account) => ['POST', `${account}/disable`], '403 insufficient_permissions actor_disabled', 401],
+    ['its project is archived', () => ['POST', `/api/v1/projects/${project.aurora}/archive`], dead, 403],
+  ]
+  test.each(through)(
+    'TI-16 DE-21 a token of the issuer ends on every process when %s, and no other is issued',
+    async (_what, of, after, reissued) => {
+      const one = await machineWithSecret(live)
+      const issued = await one.ask()
+      expect(issued.status, issued.text).toBe(200)
+      const { access_token } = issued.body
+      expect(await onAll(access_token)).toEqual(three('allow'))
+      // A secret is no token.
+      expect(await opens(one.client_secret)).toBe(dead)
+      const account = `/api/v1/projects/${project.aurora}/service-accounts/${one.service_account_id}`
+      const [method, path] = of(account, one.key_id)
+      const ended = await live.call('ada', method, path, { body: { reason: 'test' } })
+      expect(ended.status, ended.text).toBeLessThan(300)
+      expect(await onAll(access_token)).toEqual(three(after))
+      for (const base of all) expect((await one.ask({}, {}, base)).status).toBe(reissued)
+      if (reissued === 403) await live.call('ada', 'POST', `/api/v1/projects/${project.aurora}/restore`, { body: { reason: 'test' } })
+    },
+  )
 
   test('TI-13 its key is revoked: the next request on every process is 401', async () => {
     const { token, kid } = await machine.mint()
