@@ -78,6 +78,25 @@ const sharingReads =
     }
   }
 
+/** Believes for a while whom a token speaks for. */
+const cachingIdentities =
+  (milliseconds: number) =>
+  (parts: ServerParts): ServerParts => {
+    const known = new Map<string, ReturnType<ServerParts['identify']>>()
+    return {
+      ...parts,
+      identify: (token, ...rest) => {
+        const before = known.get(token)
+        if (before) return before
+        const found = parts.identify(token, ...rest)
+        known.set(token, found)
+        found.catch(() => known.delete(token))
+        setTimeout(() => known.delete(token), milliseconds).unref()
+        return found
+      },
+    }
+  }
+
 /** The product, and what it would be with one mistake in it. Each mistake is one that somebody makes somewhere every year. */
 const builds = {
   sound: {},
@@ -87,6 +106,7 @@ const builds = {
   caches_for_200_ms: { parts: sharingReads(() => sleep(200)) },
   // Spares reads by joining one that is under way, which may have looked before the change.
   joins_reads: { parts: sharingReads((reading) => reading) },
+  caches_identities_for_1_s: { parts: cachingIdentities(1000) },
   keeps_no_key: { server: (server) => server.prependListener('request', ({ headers }) => delete headers['idempotency-key']) },
   logs_headers: { server: (server) => server.prependListener('request', ({ headers }) => console.log(JSON.stringify(headers))) },
 } satisfies Record<string, Broken>
