@@ -5,6 +5,7 @@ import { Writable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
 import { type LiveServer, liveServer, seeded, testKeys } from '../../../../test/live-server.ts'
+import { machineOn } from '../../../../test/machine.ts'
 import { type ClonedDatabase, cloneDatabase } from '../../../../test/postgres.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
 import { verifyChains } from '../../audit/verify-chains.ts'
@@ -58,6 +59,10 @@ const fillAll = async () => {
                   values (gen_random_uuid(), '${org.aurora}', 'kept@mail.example', '${roleVersionIdOf('tenant_viewer')}', '${user('alice')}', now(), now())`)
   await live.sql(`insert into policy_constraints (constraint_id, version, key, scope_type, actions, condition, time_zone, is_locked, state, created_at)
                   values (gen_random_uuid(), 1, 'kept', 'global', '{storage.read}', '{}', 'UTC', true, 'disabled', now())`)
+  const machine = await machineOn(live.sql, { org_id: org.aurora, project_id: project.aurora })
+  await machine.mint()
+  await live.sql(`insert into token_cutoffs (id, subject_type, subject_id, org_id, issued_before, created_at, created_by, reason)
+                  values (gen_random_uuid(), 'project', '${project.aurora}', '${org.aurora}', now(), now(), '${user('alice')}', 'kept')`)
   await live.sql(
     `update users set disabled_at = now(), disabled_by = '${user('ada')}', disable_reason = $1 where id = '${user('bella')}'`,
     [hostile],
