@@ -1,5 +1,5 @@
 -- What the application's database role may do; applied after each migration. `:app` is that role.
--- It owns nothing. It deletes nothing but idempotency keys past their day; audit rows it can only add.
+-- It owns nothing. It deletes nothing but idempotency keys and used proofs past their time; audit rows it can only add.
 revoke all on all tables in schema public from :app;
 grant usage on schema public to :app;
 grant select, insert, update on
@@ -13,5 +13,6 @@ grant select on policy_definitions, schema_migrations to :app;
 grant select, insert on audit_logs to :app;
 grant select, insert, update on audit_heads to :app;
 grant select, insert, update, delete on idempotency_keys to :app;
+grant select, insert, delete on used_proofs to :app;
 grant select, update on installation to :app;
 grant select, insert, update on installation_secrets to :app;

@@ -140,6 +140,8 @@ create table issued_tokens (
   kid text not null,
   audience text not null,
   scope text[] not null,
+  cnf_jkt text,
+  act jsonb,
   epoch integer not null,
   issued_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
@@ -153,6 +155,7 @@ create table issued_tokens (
   constraint issued_tokens_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
   constraint issued_tokens_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES issued_tokens(id),
   constraint issued_tokens_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
+  constraint issued_tokens_act_check CHECK ((jsonb_typeof(act) = 'object'::text)),
   constraint issued_tokens_actor_type_check CHECK ((actor_type = ANY (ARRAY['service_account'::text, 'shared_runtime_operator'::text, 'workload'::text, 'node_agent'::text, 'platform_operator'::text]))),
   constraint issued_tokens_bound CHECK (
 CASE actor_type
@@ -162,6 +165,7 @@ CASE actor_type
     ELSE true
 END),
   constraint issued_tokens_check CHECK ((expires_at > issued_at)),
+  constraint issued_tokens_cnf_jkt_check CHECK ((cnf_jkt ~ '^[A-Za-z0-9_-]{43}$'::text)),
   constraint issued_tokens_epoch_check CHECK ((epoch > 0)),
   constraint issued_tokens_revoked_whole CHECK ((num_nulls(revoked_at, revoked_by, revoke_reason) = ANY (ARRAY[0, 3])))
 );
@@ -493,8 +497,10 @@ grant select on schema_migrations to gatehouse_app;
 create table service_account_keys (
   id uuid not null,
   service_account_id uuid not null,
-  salt bytea not null,
-  secret_hash bytea not null,
+  salt bytea,
+  secret_hash bytea,
+  alg text,
+  public_jwk jsonb,
   created_at timestamp with time zone not null,
   created_by uuid not null,
   expires_at timestamp with time zone,
@@ -506,13 +512,16 @@ create table service_account_keys (
   constraint service_account_keys_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint service_account_keys_revoked_by_fkey FOREIGN KEY (revoked_by) REFERENCES users(id),
   constraint service_account_keys_service_account_id_fkey FOREIGN KEY (service_account_id) REFERENCES service_accounts(id),
+  constraint service_account_keys_alg_check CHECK ((alg = ANY (ARRAY['ES256'::text, 'EdDSA'::text, 'RS256'::text]))),
+  constraint service_account_keys_one_kind CHECK (((num_nonnulls(salt, secret_hash) = ANY (ARRAY[0, 2])) AND (num_nonnulls(alg, public_jwk) = ANY (ARRAY[0, 2])) AND ((salt IS NULL) <> (alg IS NULL)))),
+  constraint service_account_keys_public_jwk_check CHECK (((jsonb_typeof(public_jwk) = 'object'::text) AND (NOT (public_jwk ?| ARRAY['d'::text, 'p'::text, 'q'::text, 'dp'::text, 'dq'::text, 'qi'::text, 'oth'::text, 'k'::text])))),
   constraint service_account_keys_revoked_whole CHECK ((num_nulls(revoked_at, revoked_by, revoke_reason) = ANY (ARRAY[0, 3]))),
   constraint service_account_keys_salt_check CHECK ((length(salt) = 16)),
   constraint service_account_keys_secret_hash_check CHECK ((length(secret_hash) = 32))
 );
 CREATE INDEX service_account_keys_of_account ON public.service_account_keys USING btree (service_account_id);
 CREATE CONSTRAINT TRIGGER service_account_keys_gone_move_epoch AFTER DELETE ON public.service_account_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('service_account_key');
-CREATE CONSTRAINT TRIGGER service_account_keys_move_epoch AFTER UPDATE ON public.service_account_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((((((old.service_account_id IS DISTINCT FROM new.service_account_id) OR (old.salt IS DISTINCT FROM new.salt)) OR (old.secret_hash IS DISTINCT FROM new.secret_hash)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.revoked_at IS DISTINCT FROM new.revoked_at))) EXECUTE FUNCTION move_epoch_of_row('service_account_key');
+CREATE CONSTRAINT TRIGGER service_account_keys_move_epoch AFTER UPDATE ON public.service_account_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((((((((old.service_account_id IS DISTINCT FROM new.service_account_id) OR (old.salt IS DISTINCT FROM new.salt)) OR (old.secret_hash IS DISTINCT FROM new.secret_hash)) OR (old.alg IS DISTINCT FROM new.alg)) OR (old.public_jwk IS DISTINCT FROM new.public_jwk)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.revoked_at IS DISTINCT FROM new.revoked_at))) EXECUTE FUNCTION move_epoch_of_row('service_account_key');
 grant insert, select, update on service_account_keys to gatehouse_app;
 
 create table service_accounts (
@@ -654,6 +663,19 @@ create table token_cutoffs (
 CREATE INDEX token_cutoffs_of_subject ON public.token_cutoffs USING btree (subject_id, subject_type, issued_before);
 CREATE CONSTRAINT TRIGGER token_cutoffs_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.token_cutoffs DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
 grant insert, select, update on token_cutoffs to gatehouse_app;
+
+create table used_proofs (
+  kind text not null,
+  subject text not null,
+  jti_hash bytea not null,
+  expires_at timestamp with time zone not null,
+  constraint used_proofs_pkey PRIMARY KEY (kind, subject, jti_hash),
+  constraint used_proofs_jti_hash_check CHECK ((length(jti_hash) = 32)),
+  constraint used_proofs_kind_check CHECK ((kind = ANY (ARRAY['client_assertion'::text, 'dpop'::text]))),
+  constraint used_proofs_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 64)))
+);
+CREATE INDEX used_proofs_by_end ON public.used_proofs USING btree (expires_at);
+grant delete, insert, select on used_proofs to gatehouse_app;
 
 create table users (
   id uuid not null,

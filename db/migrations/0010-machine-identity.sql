@@ -31,9 +31,13 @@ create table service_account_keys (
   -- Public: its owner sends it along with the secret.
   id                  uuid primary key,
   service_account_id  uuid not null references service_accounts,
-  salt                bytea not null check (length(salt) = 16),
+  -- One that has a secret keeps these two.
+  salt                bytea check (length(salt) = 16),
   -- Of the salt and a secret with 256 bits of chance in it: there is nothing to guess, so nothing has to be slow.
-  secret_hash         bytea not null check (length(secret_hash) = 32),
+  secret_hash         bytea check (length(secret_hash) = 32),
+  -- One whose private part never came here keeps these two.
+  alg                 text check (alg in ('ES256', 'EdDSA', 'RS256')),
+  public_jwk          jsonb check (jsonb_typeof(public_jwk) = 'object' and not public_jwk ?| array['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']),
   created_at          timestamptz not null,
   created_by          uuid not null references users,
   expires_at          timestamptz,
@@ -42,6 +46,8 @@ create table service_account_keys (
   revoked_at          timestamptz,
   revoked_by          uuid references users,
   revoke_reason       text,
+  constraint service_account_keys_one_kind check (
+    num_nonnulls(salt, secret_hash) in (0, 2) and num_nonnulls(alg, public_jwk) in (0, 2) and (salt is null) <> (alg is null)),
   constraint service_account_keys_revoked_whole check (num_nulls(revoked_at, revoked_by, revoke_reason) in (0, 3))
 );
 create index service_account_keys_of_account on service_account_keys (service_account_id);
@@ -109,6 +115,10 @@ create table issued_tokens (
   kid                 text not null references signing_keys,
   audience            text not null,
   scope               text[] not null,
+  -- Whose proof must come along (the thumbprint of a key); null: whoever has the token may use it.
+  cnf_jkt             text check (cnf_jkt ~ '^[A-Za-z0-9_-]{43}$'),
+  -- Who acts for the subject, and for whom in turn; null: the subject itself.
+  act                 jsonb check (jsonb_typeof(act) = 'object'),
   -- Of the installation: a restored backup revives nothing.
   epoch               integer not null check (epoch > 0),
   issued_at           timestamptz not null,
@@ -146,6 +156,19 @@ create table token_cutoffs (
 );
 create index token_cutoffs_of_subject on token_cutoffs (subject_id, subject_type, issued_before);
 
+-- What a caller signed to be used once, by the digest of its name: whoever writes the row has used it, everybody else comes too late.
+-- room: oauth
+create table used_proofs (
+  kind        text not null check (kind in ('client_assertion', 'dpop')),
+  -- The key that signed it: its id here, or its thumbprint.
+  subject     text not null check (length(subject) between 1 and 64),
+  jti_hash    bytea not null check (length(jti_hash) = 32),
+  -- From then on its own time refuses it.
+  expires_at  timestamptz not null,
+  primary key (kind, subject, jti_hash)
+);
+create index used_proofs_by_end on used_proofs (expires_at);
+
 create or replace function epoch_of_row(kind text, changed jsonb) returns uuid language sql stable as $$
   select coalesce(
     case kind
@@ -173,8 +196,8 @@ create constraint trigger service_accounts_move_epoch after insert or update or 
 -- Nobody keeps that a key is unknown, and that it was used changes nothing.
 create constraint trigger service_account_keys_move_epoch after update on service_account_keys deferrable initially deferred
   for each row when (
-    (old.service_account_id, old.salt, old.secret_hash, old.expires_at, old.revoked_at)
-    is distinct from (new.service_account_id, new.salt, new.secret_hash, new.expires_at, new.revoked_at))
+    (old.service_account_id, old.salt, old.secret_hash, old.alg, old.public_jwk, old.expires_at, old.revoked_at)
+    is distinct from (new.service_account_id, new.salt, new.secret_hash, new.alg, new.public_jwk, new.expires_at, new.revoked_at))
   execute function move_epoch_of_row('service_account_key');
 create constraint trigger service_account_keys_gone_move_epoch after delete on service_account_keys deferrable initially deferred
   for each row execute function move_epoch_of_row('service_account_key');

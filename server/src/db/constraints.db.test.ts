@@ -107,6 +107,13 @@ const serviceAccountKey = (changed: Record<string, string> = {}) => {
   return `insert into service_account_keys (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
 }
 
+const publicKey = (changed: Record<string, string> = {}) =>
+  serviceAccountKey({ salt: 'null', secret_hash: 'null', alg: `'ES256'`, public_jwk: `'{}'`, ...changed })
+const usedProof = (changed: Record<string, string> = {}) => {
+  const values = { kind: `'dpop'`, subject: `'x'`, jti_hash: `decode(repeat('00', 32), 'hex')`, expires_at: 'now()', ...changed }
+  return `insert into used_proofs (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+
 /** One in its grace: of those that sign and wait there is at most one each. */
 const signingKey = (changed: Record<string, string> = {}) => {
   const values = {
@@ -662,6 +669,20 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     'service_account_keys_secret_hash_check',
     serviceAccountKey({ secret_hash: `'ghsa_'` }),
   ],
+  [
+    'TI-11',
+    'a key with a secret and a public part',
+    'service_account_keys_one_kind',
+    publicKey({ salt: `decode(repeat('00', 16), 'hex')`, secret_hash: `decode(repeat('00', 32), 'hex')` }),
+  ],
+  ['TI-11', 'a key with neither', 'service_account_keys_one_kind', publicKey({ alg: 'null', public_jwk: 'null' })],
+  ['TI-11', 'a public key for no algorithm', 'service_account_keys_one_kind', publicKey({ alg: 'null' })],
+  ['TI-11', 'a secret without its salt', 'service_account_keys_one_kind', serviceAccountKey({ salt: 'null' })],
+  ['TI-13', 'a public key for an algorithm of shared secrets', 'service_account_keys_alg_check', publicKey({ alg: `'HS256'` })],
+  ['TI-11', 'a private part', 'service_account_keys_public_jwk_check', publicKey({ public_jwk: `'{"d":"x"}'` })],
+  ['TI-22', 'a proof of another kind', 'used_proofs_kind_check', usedProof({ kind: `'other'` })],
+  ['TI-22', "a proof of nobody's", 'used_proofs_subject_check', usedProof({ subject: `''` })],
+  ['TI-11', 'the name of a proof in the place of its digest', 'used_proofs_jti_hash_check', usedProof({ jti_hash: `'x'` })],
   ['TI-25', 'a key revoked without a reason', 'service_account_keys_revoked_whole', 'update service_account_keys set revoked_at = now()'],
   ['RP-27', 'a project binding of nobody', 'project_role_bindings_user', projectBinding('training', 'nowhere', 'v_project_viewer')],
   [
@@ -711,6 +732,7 @@ const allowed: [what: string, text: string][] = [
   ],
   ['the same slug in another project', serviceAccount('new', 'inference', 'borealis', 'robot')],
   ['several keys of one service account', serviceAccountKey()],
+  ['a key without a secret', publicKey()],
   ['the same custom name in another scope', role('tenant', ':borealis, null', 'auditor')],
   [
     'a custom name again when its role is deleted',
@@ -739,7 +761,7 @@ const tables = [
   ...['users', 'organizations', 'projects', 'tenant_memberships', 'project_memberships'],
   ...['role_definitions', 'role_definition_versions', 'role_permissions', 'platform_role_bindings', 'tenant_role_bindings'],
   ...['project_role_bindings', 'policy_definitions', 'policy_values', 'policy_constraints', 'epochs'],
-  ...['service_accounts', 'service_account_keys', 'signing_keys'],
+  ...['service_accounts', 'service_account_keys', 'signing_keys', 'used_proofs'],
 ]
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])

@@ -42,6 +42,7 @@ const expected: Record<string, string> = {
   tenant_memberships: 'raw',
   tenant_role_bindings: 'raw',
   token_cutoffs: 'raw',
+  used_proofs: 'rad',
   users: 'raw',
 }
 

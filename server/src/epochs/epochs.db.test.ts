@@ -310,6 +310,9 @@ describe('a change moves the epoch of its scope', () => {
       `revoked_at = now(), revoked_by = '${user('ada')}', revoke_reason = 'test'`,
       `salt = decode(repeat('11', 16), 'hex')`,
       `secret_hash = decode(repeat('11', 32), 'hex')`,
+      `salt = null, secret_hash = null, alg = 'ES256', public_jwk = '{}'`,
+      `alg = 'EdDSA'`,
+      `public_jwk = '{"kty":"OKP"}'`,
     ])
       expect(await moved(`update service_account_keys set ${change} ${picked}`)).toEqual({ aurora: 1 })
     expect(await moved(`delete from service_account_keys ${picked}`)).toEqual({ aurora: 1 })
