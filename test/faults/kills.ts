@@ -130,9 +130,16 @@ export const runKills = async (world: FaultWorld, cases: readonly Case[], run: R
   const waiting = batched(cases, together)
   const pool = serverPool(() => world.start({ build }), lanes, waiting.length)
   const next = build === 'sound' ? calm : await world.start({ build })
+  let last: Promise<unknown> = Promise.resolve()
   const lane = async () => {
     for (let one = waiting.shift(); one; one = waiting.shift()) {
-      await killOnce(world, { calm, next, victim: await pool.take() }, one, tally)
+      const batch = one
+      const kill = async () => killOnce(world, { calm, next, victim: await pool.take() }, batch, tally)
+      if (batch.some(({ operation }) => recipes[operation]!.is_alone)) {
+        // In turn, across the lanes.
+        last = last.then(kill)
+        await last
+      } else await kill()
       told(tally)
     }
   }
