@@ -107,6 +107,40 @@ const serviceAccountKey = (changed: Record<string, string> = {}) => {
   return `insert into service_account_keys (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
 }
 
+const issuedToken = (changed: Record<string, string> = {}) => {
+  const values = {
+    id: ':new',
+    actor_type: `'service_account'`,
+    actor_id: ':sa',
+    credential_id: ':new',
+    org_id: ':aurora',
+    project_id: ':training',
+    typ: `'sa+jwt'`,
+    kid: `'active-key'`,
+    audience: `'gpuaas-api'`,
+    scope: `'{}'`,
+    epoch: '1',
+    issued_at: 'now()',
+    expires_at: `now() + interval '1 hour'`,
+    ...changed,
+  }
+  return `insert into issued_tokens (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+const tokenCutoff = (changed: Record<string, string> = {}) => {
+  const values = {
+    id: ':new',
+    subject_type: `'actor'`,
+    subject_id: ':sa',
+    org_id: ':aurora',
+    issued_before: 'now()',
+    created_at: 'now()',
+    created_by: `'x'`,
+    reason: `'x'`,
+    ...changed,
+  }
+  return `insert into token_cutoffs (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+
 const publicKey = (changed: Record<string, string> = {}) =>
   serviceAccountKey({ salt: 'null', secret_hash: 'null', alg: `'ES256'`, public_jwk: `'{}'`, ...changed })
 const usedProof = (changed: Record<string, string> = {}) => {
@@ -160,7 +194,9 @@ const world = `
   ${constraint('global', 'null', 'null', { constraint_id: ':rule' })};
   ${invitation({ id: ':offer' })};
   ${signingKey({ kid: `'active-key'`, ...activeKey })};
-  ${signingKey({ kid: `'staged-key'`, ...stagedKey })};`
+  ${signingKey({ kid: `'staged-key'`, ...stagedKey })};
+  ${issuedToken()};
+  ${tokenCutoff()};`
 
 let clone: ClonedDatabase
 beforeAll(async () => {
@@ -697,6 +733,25 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     'project_role_bindings_service_account',
     projectBinding('inference', 'sa', 'v_project_viewer', 'service_account'),
   ],
+  ['TI-23', 'a token of a person', 'issued_tokens_actor_type_check', issuedToken({ actor_type: `'user'` })],
+  ['TI-23', 'a token that ends as it begins', 'issued_tokens_check', issuedToken({ expires_at: 'now()' })],
+  ['TI-23', 'a token of no epoch', 'issued_tokens_epoch_check', issuedToken({ epoch: '0' })],
+  ['TI-02', "a service account's token without a project", 'issued_tokens_bound', issuedToken({ project_id: 'null' })],
+  ['TI-02', "a service account's token for no credential", 'issued_tokens_bound', issuedToken({ credential_id: 'null' })],
+  [
+    'TI-02',
+    "an operator's token with a project",
+    'issued_tokens_bound',
+    issuedToken({ actor_type: `'shared_runtime_operator'`, credential_id: 'null' }),
+  ],
+  ['TI-02', "a workload's token without an organization", 'issued_tokens_bound', issuedToken({ actor_type: `'workload'`, org_id: 'null' })],
+  ['TI-16', 'a token revoked without a reason', 'issued_tokens_revoked_whole', 'update issued_tokens set revoked_at = now()'],
+  ['TI-23', 'a key in the place of its thumbprint', 'issued_tokens_cnf_jkt_check', issuedToken({ cnf_jkt: `'{}'` })],
+  ['TI-23', 'an actor that is no object', 'issued_tokens_act_check', issuedToken({ act: `'"x"'` })],
+  ['TI-16', 'a cut-off of something unknown', 'token_cutoffs_subject_type_check', tokenCutoff({ subject_type: `'node'` })],
+  ['TI-16', 'a cut-off of nobody', 'token_cutoffs_subject', tokenCutoff({ subject_id: 'null' })],
+  ['TI-16', "a cut-off in nobody's log", 'token_cutoffs_subject', tokenCutoff({ org_id: 'null' })],
+  ['TI-16', 'a cut-off of the platform with a subject', 'token_cutoffs_subject', tokenCutoff({ subject_type: `'platform'` })],
   ['', 'an epoch that counts from nothing', 'epochs_value_check', 'insert into epochs (id, value, stamp) values (:new, 0, :new)'],
 ]
 
@@ -761,7 +816,7 @@ const tables = [
   ...['users', 'organizations', 'projects', 'tenant_memberships', 'project_memberships'],
   ...['role_definitions', 'role_definition_versions', 'role_permissions', 'platform_role_bindings', 'tenant_role_bindings'],
   ...['project_role_bindings', 'policy_definitions', 'policy_values', 'policy_constraints', 'epochs'],
-  ...['service_accounts', 'service_account_keys', 'signing_keys', 'used_proofs'],
+  ...['service_accounts', 'service_account_keys', 'signing_keys', 'used_proofs', 'issued_tokens', 'token_cutoffs'],
 ]
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])

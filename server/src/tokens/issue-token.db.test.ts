@@ -344,6 +344,14 @@ describe('the secret', () => {
     expect(told.wrong).toMatch(/^401/)
   })
 
+  test('TI-11 a key that has no secret opens with none, and is told like a wrong one', async () => {
+    const sa = await machine()
+    await live.sql(`update service_account_keys set salt = null, secret_hash = null, alg = 'ES256', public_jwk = '{}' where id = $1`, [
+      sa.key_id,
+    ])
+    expect(await sa.ask()).toMatchObject({ status: 401, body: { code: 'token_invalid' } })
+  })
+
   test('TI-12 a wrong secret of a known key is recorded with why, an unknown key is not', async () => {
     const sa = await machine()
     const wrong = await sa.ask({ client_secret: newSecret().reveal(), reason: 'mine', source_workflow_id: 'wf', audience: 'x' })
