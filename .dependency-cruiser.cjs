@@ -19,7 +19,7 @@ const rooms = {
   elevations: ['principals', 'tenancy', ...rails],
   'audit-trail': ['tenancy', ...rails],
   'policy-admin': ['tenancy', ...rails],
-  'service-accounts': ['roles', 'tenancy', ...rails],
+  'service-accounts': ['keys', 'roles', 'tenancy', ...rails],
   custody: ['kernel'],
   keys: ['custody', ...rails],
   installation: ['custody', 'audit', 'work', 'db', 'kernel'],

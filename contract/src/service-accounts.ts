@@ -20,9 +20,36 @@ export const ServiceAccount = Named('ServiceAccount', {
 })
 export type ServiceAccount = Static<typeof ServiceAccount>
 
+const letters = (maxLength: number) => Type.String({ pattern: '^[A-Za-z0-9_-]+$', minLength: 1, maxLength })
+
+/** The public part of a key whose private part stays where it was made. */
+export const PublicJwk = Named('PublicJwk', {
+  kty: OneOf(['EC', 'OKP', 'RSA']),
+  crv: maybe(OneOf(['P-256', 'Ed25519'])),
+  x: maybe(letters(43)),
+  y: maybe(letters(43)),
+  n: maybe(letters(683)),
+  e: maybe(letters(6)),
+  alg: maybe(OneOf(['ES256', 'EdDSA', 'Ed25519', 'RS256'])),
+  use: maybe(OneOf(['sig'])),
+  kid: maybe(Type.String({ maxLength: 255, description: 'Not kept: the key is named by its `key_id`.' })),
+  key_ops: maybe(Type.Array(OneOf(['verify']), { maxItems: 1 })),
+  ext: maybe(Type.Boolean()),
+})
+export type PublicJwk = Static<typeof PublicJwk>
+
+const publicKey = Type.Unsafe<PublicJwk>({
+  ...PublicJwk,
+  description:
+    'A public key in the place of a secret: P-256 (`ES256`), Ed25519 (`EdDSA`), or RSA of 2048 to 4096 bits with exponent 65537 (`RS256`). Its holder then signs assertions (`private_key_jwt`); there is no `client_secret`.',
+})
+
 export const ServiceAccountKey = Named('ServiceAccountKey', {
   key_id: Id('service account key'),
   service_account_id: Id('service account'),
+  kind: OneOf(['secret', 'public_key']),
+  alg: Nullable(OneOf(['ES256', 'EdDSA', 'RS256'])),
+  public_jwk: Nullable(PublicJwk),
   state: OneOf(['active', 'expired', 'revoked']),
   created_at: Instant,
   created_by: Id('user'),
@@ -34,7 +61,7 @@ export type ServiceAccountKey = Static<typeof ServiceAccountKey>
 
 const secret = {
   ...ServiceAccountKey.properties,
-  client_secret: Type.String({ description: 'Shown once; only its salted hash is kept.' }),
+  client_secret: maybe(Type.String({ description: 'Shown once; only its salted hash is kept. A public key has none.' })),
   credential_session_id: Type.String({ description: 'The id of the key: by it a repeated request says which key was made.' }),
 }
 const NewServiceAccountKey = Named('NewServiceAccountKey', secret)
@@ -143,14 +170,14 @@ export const createServiceAccountKey = operation({
   id: 'service_account.key.create',
   method: 'POST',
   path: `${one}/keys`,
-  summary: 'Make a key. Its secret is in this answer and nowhere else.',
+  summary: 'Make a key: with a secret, which is in this answer and nowhere else, or of a public key that you bring.',
   description:
     'Making a key counts as granting: you need `project.role.assign_any`, or every permission that the service account has; else 403 with detail `assignment_ceiling`.',
   actors: ['user'],
   action: 'project.service_account.key.create',
   effect: 'change',
   params: account,
-  body: Exactly({ expires_at: maybe(Instant), reason: maybe(Reason) }),
+  body: Exactly({ public_jwk: maybe(publicKey), expires_at: maybe(Instant), reason: maybe(Reason) }),
   reply: NewServiceAccountKey,
   success: 201,
   is_secret_reply: true,
@@ -169,6 +196,7 @@ export const rotateServiceAccountKey = operation({
   params: key,
   body: Exactly({
     overlap_seconds: maybe(Type.Integer({ minimum: 0, maximum: 2_592_000, default: usual_overlap_seconds })),
+    public_jwk: maybe(publicKey),
     expires_at: maybe(Instant),
     reason: maybe(Reason),
   }),

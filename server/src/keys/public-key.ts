@@ -1,30 +1,72 @@
-import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
-import { isWeakEd25519 } from '../kernel/weak-keys.ts'
+import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { isRocaModulus, isWeakEd25519 } from '../kernel/weak-keys.ts'
 
-const shapes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+/** What a public key can be for. */
+export const publicAlgorithms = ['ES256', 'EdDSA', 'RS256'] as const
+export type PublicAlgorithm = (typeof publicAlgorithms)[number]
+
+type Jwk = Readonly<Record<string, unknown>>
+
+const shapes: Readonly<Record<PublicAlgorithm, Readonly<Record<string, string>>>> = {
   ES256: { kty: 'EC', crv: 'P-256' },
   EdDSA: { kty: 'OKP', crv: 'Ed25519' },
+  // Whoever has another exponent has it from a maker who was mistaken about something.
+  RS256: { kty: 'RSA', e: 'AQAB' },
 }
-const members: Readonly<Record<string, readonly string[]>> = { ES256: ['crv', 'kty', 'x', 'y'], EdDSA: ['crv', 'kty', 'x'] }
+/** In the order in which they are hashed. */
+const members: Readonly<Record<PublicAlgorithm, readonly string[]>> = {
+  ES256: ['crv', 'kty', 'x', 'y'],
+  EdDSA: ['crv', 'kty', 'x'],
+  RS256: ['e', 'kty', 'n'],
+}
 
 /** 32 bytes in the one base64url spelling they have: the last of 43 letters carries four bits and no more. */
 const coordinate = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/
+const isCoordinate = (value: unknown): boolean => typeof value === 'string' && coordinate.test(value)
+
+/** Long enough to be safe and short enough to be checked quickly, in its one spelling: without zeros in front. */
+const isModulus = (value: unknown): boolean => {
+  if (typeof value !== 'string' || value.length > 683) return false
+  const bytes = Buffer.from(value, 'base64url')
+  const isLong = bytes.length > 256 || (bytes.length === 256 && bytes[0]! >= 0x80)
+  return bytes.toString('base64url') === value && isLong && bytes[0] !== 0 && bytes.at(-1)! % 2 === 1
+}
+
+const isSpelled: Readonly<Record<string, (value: unknown) => boolean>> = { x: isCoordinate, y: isCoordinate, n: isModulus }
+
+const isWeak = (alg: PublicAlgorithm, jwk: Jwk): boolean => {
+  if (alg === 'EdDSA') return isWeakEd25519(Buffer.from(jwk.x as string, 'base64url'))
+  return alg === 'RS256' && isRocaModulus(Buffer.from(jwk.n as string, 'base64url'))
+}
 
 /**
  * A public key for exactly this algorithm. Throws at anything else: another kind or curve, a member that does not belong to a public
- * key, a coordinate of another length or spelling, a point that is not on the curve, a weak one.
+ * key, a coordinate of another length or spelling, a point that is not on the curve, a short modulus, a weak one.
  */
-export const publicKeyOf = (jwk: Readonly<Record<string, unknown>>, alg: string): KeyObject => {
-  const wanted = shapes[alg]
-  const names = members[alg]
-  if (!wanted || !names) throw new Error('there are no public keys for this algorithm')
+export const publicKeyOf = (jwk: Jwk, alg: string): KeyObject => {
+  const known = publicAlgorithms.find((each) => each === alg)
+  if (!known) throw new Error('there are no public keys for this algorithm')
+  const names = members[known]
   if (Object.keys(jwk).sort().join() !== names.join()) throw new Error('a public key has other members than it should')
-  if (jwk.kty !== wanted.kty || jwk.crv !== wanted.crv) throw new Error('a key of another kind than its algorithm')
-  for (const name of names.slice(2)) {
-    const value = jwk[name]
-    if (typeof value !== 'string' || !coordinate.test(value)) throw new Error('a coordinate does not have its length or spelling')
-  }
+  if (Object.entries(shapes[known]).some(([name, value]) => jwk[name] !== value))
+    throw new Error('a key of another kind than its algorithm')
+  for (const name of names)
+    if (isSpelled[name] && !isSpelled[name](jwk[name])) throw new Error('a coordinate does not have its length or spelling')
   const key = createPublicKey({ key: jwk as JsonWebKey, format: 'jwk' })
-  if (alg === 'EdDSA' && isWeakEd25519(Buffer.from(jwk.x as string, 'base64url'))) throw new Error('a weak key')
+  if (isWeak(known, jwk)) throw new Error('a weak key')
   return key
 }
+
+/** What a key is for, by its kind and curve. */
+export const algorithmOf = ({ kty, crv }: Jwk): PublicAlgorithm | undefined =>
+  publicAlgorithms.find((alg) => shapes[alg].kty === kty && shapes[alg].crv === crv)
+
+/** The members that make the key, and none of those that only describe it. */
+export const bareKeyOf = (jwk: Jwk, alg: PublicAlgorithm): Record<string, string> =>
+  Object.fromEntries(members[alg].map((name) => [name, jwk[name] as string]))
+
+/** The name that a key has by itself (RFC 7638). */
+export const thumbprintOf = (jwk: Jwk, alg: PublicAlgorithm): string =>
+  createHash('sha256')
+    .update(JSON.stringify(bareKeyOf(jwk, alg)))
+    .digest('base64url')

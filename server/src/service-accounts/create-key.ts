@@ -12,7 +12,7 @@ export const createKey: Answering<typeof Op> = async (work, { params, body: { re
     resource_type: 'service_account_key',
     resource_id: key.key_id,
     ...recordedIn(project),
-    metadata: { service_account_id: account.id, slug: account.slug, expires_at: key.expires_at, reason },
+    metadata: { service_account_id: account.id, slug: account.slug, kind: key.kind, alg: key.alg, expires_at: key.expires_at, reason },
   })
   return key
 }

@@ -10,8 +10,11 @@ export const Credential = Exactly({
   service_account_id: Type.String(),
   org_id: Type.String(),
   project_id: Type.String(),
-  salt: Bytes,
-  secret_hash: Bytes,
+  /** Null in a key that is a public one, which has the two below. */
+  salt: Nullable(Bytes),
+  secret_hash: Nullable(Bytes),
+  alg: Nullable(OneOf(['ES256', 'EdDSA', 'RS256'])),
+  public_jwk: Nullable(Type.Record(Type.String(), Type.String())),
   expires_at: Nullable(Type.String()),
   revoked_at: Nullable(Type.String()),
   account_state: OneOf(['active', 'disabled', 'deleted']),
@@ -23,7 +26,7 @@ export const credentialsOf = (key_ids: readonly string[], account_ids: readonly 
   Exactly({ n: Type.Integer(), ...Credential.properties }),
 )`
   select asked.n::int as n, k.id as key_id, s.id as service_account_id, s.org_id, s.project_id, k.salt, k.secret_hash,
-         k.expires_at, k.revoked_at, s.state as account_state
+         k.alg, k.public_jwk, k.expires_at, k.revoked_at, s.state as account_state
     from unnest(${key_ids}::uuid[], ${account_ids}::uuid[], ${org_ids}::uuid[]) with ordinality as asked (key_id, account_id, org_id, n)
     join service_account_keys k on k.id = asked.key_id and k.service_account_id = asked.account_id
     join service_accounts s on s.id = k.service_account_id and s.org_id = asked.org_id`
@@ -32,6 +35,9 @@ export const Home = Exactly({ org_id: Type.String(), project_id: Type.String() }
 
 export const homeOfAccount = (service_account_id: string) => sql(Home)`
   select org_id, project_id from service_accounts where id = ${service_account_id}`
+
+export const ownerOfKey = (key_id: string) => sql(Exactly({ service_account_id: Type.String() }))`
+  select service_account_id from service_account_keys where id = ${key_id}`
 
 /** To the minute, and whoever is there first: nobody waits for another to have noted it. */
 export const noteUseOfKeys = (key_ids: readonly string[], now: string) => sql(Exactly({ id: Type.String() }))`

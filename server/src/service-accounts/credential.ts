@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Static } from 'typebox'
 import type { Reader } from '../db/database.ts'
 import { type Source, type Wanted, want } from '../epochs/fresh.ts'
-import { type Credential, credentialsOf, type Home, homeOfAccount } from './credential-queries.ts'
+import { type Credential, credentialsOf, type Home, homeOfAccount, ownerOfKey } from './credential-queries.ts'
 
 export type { Credential } from './credential-queries.ts'
 export { isSecretOf, isSpelledAsSecret, newSecret } from './key-secret.ts'
@@ -47,6 +47,16 @@ export const keepHomes = (reader: Pick<Reader, 'maybe'>, most_entries = 100_000)
   return async (service_account_id) => {
     const known = kept.get(service_account_id) ?? (await reader.maybe(homeOfAccount(service_account_id)))
     if (known) kept.set(service_account_id, known)
+    return known
+  }
+}
+
+/** Whose key it is; that never changes either. */
+export const keepOwners = (reader: Pick<Reader, 'maybe'>, most_entries = 100_000) => {
+  const kept = new LRUCache<string, string>({ max: most_entries })
+  return async (key_id: string): Promise<string | undefined> => {
+    const known = kept.get(key_id) ?? (await reader.maybe(ownerOfKey(key_id)))?.service_account_id
+    if (known !== undefined) kept.set(key_id, known)
     return known
   }
 }

@@ -4,9 +4,10 @@ import Type from 'typebox'
 import { sql, sqlPart } from '../db/statement.ts'
 import type { AccountsOf } from './account-scope.ts'
 import type { SecretHash } from './key-secret.ts'
+import type { RegisteredKey } from './registered-key.ts'
 
 const key = sqlPart(`
-  k.id as key_id, k.service_account_id,
+  k.id as key_id, k.service_account_id, case when k.alg is null then 'secret' else 'public_key' end as kind, k.alg, k.public_jwk,
   case when k.revoked_at is not null then 'revoked' when k.expires_at <= transaction_timestamp() then 'expired' else 'active' end as state,
   k.created_at, k.created_by, k.expires_at, k.last_used_at, k.revoked_at`)
 /** Of an account of this project: a key of another's is none. */
@@ -28,17 +29,24 @@ export const countLiveKeys = (service_account_id: string) => sql(Exactly({ count
 const Made = Exactly({ id: Type.String() })
 type Making = AccountsOf<'project.service_account.key.create'>
 
-export interface NewKey extends SecretHash {
+export interface NewKey {
+  /** What is kept of it: of a secret its hash, of a public key all. */
+  readonly kept: SecretHash | RegisteredKey
   readonly id: string
   readonly service_account_id: string
   readonly expires_at: string | null
 }
 
-export const insertKey = (project: Making, made: NewKey, by: string, now: string) => sql(Made)`
-  insert into service_account_keys (id, service_account_id, salt, secret_hash, created_at, created_by, expires_at)
-  select ${made.id}, s.id, ${made.salt}, ${made.secret_hash}, ${now}, ${by}, ${made.expires_at}
-    from service_accounts s where s.id = ${made.service_account_id} and s.project_id = ${project.id} and s.state <> 'deleted'
+const nothing = { salt: null, secret_hash: null, alg: null, public_jwk: null }
+
+export const insertKey = (project: Making, { id, service_account_id, kept, expires_at }: NewKey, by: string, now: string) => {
+  const { salt, secret_hash, alg, public_jwk } = { ...nothing, ...kept }
+  return sql(Made)`
+  insert into service_account_keys (id, service_account_id, salt, secret_hash, alg, public_jwk, created_at, created_by, expires_at)
+  select ${id}, s.id, ${salt}, ${secret_hash}, ${alg}, ${public_jwk && JSON.stringify(public_jwk)}::jsonb, ${now}, ${by}, ${expires_at}
+    from service_accounts s where s.id = ${service_account_id} and s.project_id = ${project.id} and s.state <> 'deleted'
   returning id`
+}
 
 /** Never later than it would have ended anyway. */
 export const endKeyAfter = (_project: Making, key_id: string, overlap_seconds: number, now: string) => sql(

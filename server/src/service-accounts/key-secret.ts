@@ -36,9 +36,12 @@ export const hashOf = (secret: Secret): SecretHash => {
 /** Held against where there is nothing to hold against, so that an unknown key costs what a wrong secret costs. */
 const nobodys: SecretHash = { salt: Buffer.alloc(16), secret_hash: Buffer.alloc(32) }
 
+/** A key that is a public one has no secret. */
+type Kept = { readonly [member in keyof SecretHash]: Buffer | null }
+
 /** The same work whether or not there is such a key: one hash, and one comparison of digests that have one length. */
-export const isSecretOf = (kept: SecretHash | undefined, secret: string): boolean => {
-  const { salt, secret_hash } = kept ?? nobodys
+export const isSecretOf = (kept: Kept | undefined, secret: string): boolean => {
+  const [salt, secret_hash] = [kept?.salt ?? nobodys.salt, kept?.secret_hash ?? nobodys.secret_hash]
   const isEqual = timingSafeEqual(digest(salt, secret), secret_hash)
-  return isEqual && kept !== undefined
+  return isEqual && kept?.secret_hash != null
 }

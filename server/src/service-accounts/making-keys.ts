@@ -1,4 +1,4 @@
-import type { ServiceAccount, ServiceAccountKey } from '@gatehouse/contract/service-accounts'
+import type { PublicJwk, ServiceAccount, ServiceAccountKey } from '@gatehouse/contract/service-accounts'
 import { authorityOf } from '../authz/authorize.ts'
 import { readStandingsOf } from '../authz/standing.ts'
 import { newId } from '../kernel/ids.ts'
@@ -9,6 +9,7 @@ import type { Work } from '../work/work.ts'
 import type { AccountsOf } from './account-scope.ts'
 import { countLiveKeys, findKey, insertKey } from './key-queries.ts'
 import { hashOf, newSecret } from './key-secret.ts'
+import { registeredKeyOf } from './registered-key.ts'
 
 type Making = AccountsOf<'project.service_account.key.create'>
 
@@ -29,24 +30,27 @@ const requireRoom = async (work: Work, project: Making, account: ServiceAccount,
 }
 
 interface Wish {
+  readonly public_jwk?: PublicJwk
   readonly expires_at?: string
   readonly freed: number
 }
 
-/** A new key, with the secret that nobody will see again. */
+/** A new key: one that was brought, or one with a secret that nobody will see again. */
 export const makeKey = async (
   work: Work,
   project: Making,
   account: ServiceAccount,
-  { expires_at, freed }: Wish,
-): Promise<ServiceAccountKey & { client_secret: string; credential_session_id: string }> => {
+  { public_jwk, expires_at, freed }: Wish,
+): Promise<ServiceAccountKey & { client_secret?: string; credential_session_id: string }> => {
   if (expires_at !== undefined && expires_at <= work.now)
     throw new Problem('validation_error', [{ in: 'body', field: 'expires_at', message: 'must lie in the future' }])
   await requireAuthority(work, project, account)
   await requireRoom(work, project, account, freed)
-  const [id, secret] = [newId('service account key'), newSecret()]
-  const made = { id, service_account_id: account.id, ...hashOf(secret), expires_at: expires_at ?? null }
+  const id = newId('service account key')
+  const secret = public_jwk ? undefined : newSecret()
+  const kept = secret ? hashOf(secret) : registeredKeyOf(public_jwk!)
+  const made = { id, service_account_id: account.id, kept, expires_at: expires_at ?? null }
   await work.tx.one(insertKey(project, made, work.actor.id, work.now))
   const key = await work.tx.one(findKey(project.id, account.id, id))
-  return { ...key, client_secret: secret.reveal(), credential_session_id: id }
+  return { ...key, ...(secret ? { client_secret: secret.reveal() } : {}), credential_session_id: id }
 }

@@ -27,6 +27,8 @@ export const rotateKey: Answering<typeof Op> = async (work, { params, body }) =>
     metadata: {
       service_account_id: account.id,
       slug: account.slug,
+      kind: key.kind,
+      alg: key.alg,
       expires_at: key.expires_at,
       replaces: older.key_id,
       overlap_seconds,

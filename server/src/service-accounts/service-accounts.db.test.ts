@@ -217,6 +217,7 @@ describe('keys', () => {
     expect(key).toEqual({
       key_id: credential_session_id,
       service_account_id: id,
+      ...{ kind: 'secret', alg: null, public_jwk: null },
       ...{ state: 'active', created_at: expect.any(String), created_by: user('aldo'), expires_at, last_used_at: null, revoked_at: null },
     })
     expect(isSpelledAsSecret(client_secret)).toBe(true)
