@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { keysOf } from './law.ts'
 import type { Move } from './moves.ts'
 import { isMember, may, ownKeys, type Scope, type State } from './state.ts'
@@ -7,9 +8,16 @@ export type Seen = Map<string, ReadonlySet<string>>
 const at = (person: string, scope: string): string => `${person} ${scope}`
 
 /** What the server itself says that somebody may do in a scope, of the keys that are judged there. */
-const look = async ({ live, url }: Tried, person: string, { id, tier }: Scope): Promise<ReadonlySet<string>> => {
+const look = async (tried: Tried, person: string, scope: Scope, tries = 10): Promise<ReadonlySet<string>> => {
+  const { live, url } = tried
+  const { id, tier } = scope
   const place = tier === 'tenant' ? `org_id=${id}` : `project_id=${id}`
   const { status, body, text } = await live.call(person, 'GET', `/api/v1/me/permissions?${place}`, {}, url)
+  // Everybody looks at once: on a busy machine some come too late, which says nothing of what they may do.
+  if (status === 503 && tries > 0) {
+    await sleep(100)
+    return look(tried, person, scope, tries - 1)
+  }
   if (status === 404) return new Set()
   if (status !== 200) throw new Error(`${person} asked what he may do: ${status} ${text}`)
   const judged = new Set(keysOf[tier])
