@@ -207,6 +207,16 @@ export const liveWorld = async (live: LiveServer) => {
         ...{ resource_type: undefined, resource_id: undefined, audience: undefined, scope: undefined },
       },
     }),
+    'auth.token.list_of_project': () => ({ person: 'alice', params: { project_id: own } }),
+    'auth.token.revoke': (pick) => ({
+      person: 'alice',
+      params: {},
+      body: {
+        ...{ token_id: undefined, credential_id: undefined, actor: undefined, org_id: undefined, platform: undefined },
+        // Whatever instant chance names may lie ahead; and what is issued later is not to be ended.
+        ...{ project_id: own, issued_before: `20${10 + (pick % 10)}-01-01T00:00:00.000Z` },
+      },
+    }),
     'service_account.create': () => ({ person: 'alice', params: { project_id: own } }),
     'service_account.list': () => ({ person: 'alice', params: { project_id: own } }),
     'service_account.read': ofAccount('keyed'),

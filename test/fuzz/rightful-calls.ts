@@ -10,6 +10,8 @@ export interface RightfulCall {
   readonly body?: Readonly<Record<string, unknown>>
   /** Where it is not the person: whose credential is in the body. */
   readonly actor_id?: string
+  /** Members of the body of which it names one. */
+  readonly one_of?: readonly string[]
 }
 
 const { org, project, user } = seeded
@@ -165,6 +167,17 @@ export const writeServiceAccounts = async (sql: (text: string, values: unknown[]
   )
 }
 
+/** A token of each account; the key that signs must be there. */
+export const tokenOf = (name: string) => fixedId('token', `sweep ${name}`)
+export const writeTokens = (sql: (text: string, values: unknown[]) => Promise<unknown>): Promise<unknown> =>
+  sql(
+    `insert into issued_tokens (id, actor_type, actor_id, credential_id, org_id, project_id, typ, kid, audience, scope, epoch, issued_at, expires_at)
+     select t.id, 'service_account', s.id, t.key_id, s.org_id, s.project_id, 'sa+jwt', k.kid, 'gpuaas-api', '{me.read}', 1, now(), now() + interval '1 h'
+       from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as t (id, account_id, key_id)
+       join service_accounts s on s.id = t.account_id join signing_keys k on k.state = 'active'`,
+    [['active', 'foreign'].map(tokenOf), ['active', 'foreign'].map(serviceAccountOf), ['active', 'foreign'].map(keyOf)],
+  )
+
 const ofAccount = { ...ofProject, service_account_id: serviceAccountOf('active') }
 const ofKey = { ...ofAccount, key_id: keyOf('active') }
 const onServiceAccounts: Readonly<Record<string, RightfulCall>> = {
@@ -216,7 +229,12 @@ const calls: Readonly<Record<string, RightfulCall>> = {
     actor_id: serviceAccountOf('active'),
   },
   'auth.token.list_of_project': { person: 'amara', params: ofProject },
-  'auth.token.revoke': { person: 'amara', params: {}, body: { ...ofProject, ...because } },
+  'auth.token.revoke': {
+    person: 'amara',
+    params: {},
+    body: { ...ofProject, ...because },
+    one_of: ['token_id', 'credential_id', 'actor', 'project_id', 'org_id', 'platform'],
+  },
   'authz.decide': { person: 'anna', params: {}, body: { action: 'tenant.read', resource: inOrg } },
   'authz.decide_batch': { person: 'anna', params: {}, body: { questions: [{ action: 'tenant.read', resource: inOrg }] } },
   'authz.explain': { person: 'anna', params: {}, body: { action: 'tenant.read', resource: inOrg } },
