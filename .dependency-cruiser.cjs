@@ -24,6 +24,7 @@ const rooms = {
   keys: ['custody', ...rails],
   installation: ['custody', 'audit', 'work', 'db', 'kernel'],
   tokens: ['keys', 'service-accounts', 'principals', 'tenancy', ...rails],
+  oauth: ['tokens', 'keys', 'service-accounts', ...rails],
 }
 
 // Processes meet in the contract and nowhere else; what drives them from outside may import them.

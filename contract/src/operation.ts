@@ -7,6 +7,8 @@ export type ActorType = (typeof actorTypes)[number]
 
 /** `read` changes nothing and leaves no record; `recorded_read` is a read worth a record; `change` changes something and is recorded. */
 export type Effect = 'read' | 'recorded_read' | 'change'
+export type IdentifiedBy = 'bearer' | 'credential' | 'client'
+export type Speech = 'json' | 'oauth'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /**
@@ -33,8 +35,13 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown, A
   readonly is_exportable: boolean
   /** The answer holds secret material: it is never stored, replayed or cached. */
   readonly is_secret_reply: boolean
-  /** How the caller says who he is: by a bearer token, or by a credential in the request itself, which whoever answers verifies. */
-  readonly identified_by: 'bearer' | 'credential'
+  /**
+   * How the caller says who he is: by a bearer token; by a credential in the request itself, which whoever answers verifies; or as an
+   * OAuth client does, which is either of both.
+   */
+  readonly identified_by: IdentifiedBy
+  /** In which manner it is asked and refused: in JSON with our problems, or in forms with the errors of OAuth. */
+  readonly speaks: Speech
   /** Asks the engine and nothing else: answered without a transaction of its own, and counted against the limit for decisions. */
   readonly is_decision: boolean
   readonly problems: readonly ProblemCode[]
@@ -57,7 +64,8 @@ interface Declared<P extends TProperties, Q extends TProperties, B extends TSche
   reply?: R
   success?: 200 | 201 | 202 | 204
   is_secret_reply?: boolean
-  identified_by?: 'bearer' | 'credential'
+  identified_by?: IdentifiedBy
+  speaks?: Speech
   is_decision?: boolean
   problems: readonly ProblemCode[]
 }
@@ -92,6 +100,7 @@ export const operation = <
   is_exportable: false,
   is_secret_reply: declared.is_secret_reply ?? false,
   identified_by: declared.identified_by ?? 'bearer',
+  speaks: declared.speaks ?? 'json',
   is_decision: declared.is_decision ?? false,
   problems: declared.problems,
 })

@@ -3,6 +3,7 @@ import * as constraints from './constraints.ts'
 import * as decisions from './decisions.ts'
 import * as invitations from './invitations.ts'
 import * as members from './members.ts'
+import * as oauth from './oauth.ts'
 import type { Operation } from './operation.ts'
 import * as organizations from './organizations.ts'
 import * as policies from './policies.ts'
@@ -35,6 +36,7 @@ export const operations: readonly Operation[] = [
   constraints,
   signingKeys,
   tokens,
+  oauth,
 ]
   .flatMap((file) => Object.values(file).filter(isOperation))
   .sort((a, b) => (a.id < b.id ? -1 : 1))

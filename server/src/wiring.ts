@@ -14,6 +14,7 @@ import type { KeySet } from './keys/key-set.ts'
 import { publicKeys } from './keys/public-keys.ts'
 import type { Sign } from './keys/signer.ts'
 import { signingKeyRoutes } from './keys/signing-key-routes.ts'
+import { oauthWith } from './oauth/oauth-routes.ts'
 import { policyAdminRoutes } from './policy-admin/policy-admin-routes.ts'
 import type { UserDisabling } from './principals/disable-user.ts'
 import { identifyPerson } from './principals/identify-person.ts'
@@ -28,6 +29,7 @@ import type { TenancySubscribers } from './tenancy/subscribers.ts'
 import { tenancyRoutes } from './tenancy/tenancy-routes.ts'
 import { endTokensOfOrganization, endTokensOfProject } from './tokens/end-with-scope.ts'
 import { identifyMachine, issuerNamedBy } from './tokens/identify-machine.ts'
+import { type GateAndIssuer, gateAndIssuer } from './tokens/issuing.ts'
 import { tokenAdminRoutes } from './tokens/token-admin-routes.ts'
 import { tokenRoutes } from './tokens/token-routes.ts'
 import type { Actor } from './work/work.ts'
@@ -61,7 +63,7 @@ export interface Parts {
 }
 
 /** Every operation with the verb that answers it. */
-const answersWith = ({ verify, keys, ...parts }: Omit<Parts, 'cursor_key' | 'tokens'>) => [
+const answersWith = ({ verify, keys }: Pick<Parts, 'verify' | 'keys'>, issuing: GateAndIssuer) => [
   ...principalRoutes(onUserDisabling),
   ...tenancyRoutes(tenancySubscribers),
   ...roleRoutes,
@@ -72,7 +74,7 @@ const answersWith = ({ verify, keys, ...parts }: Omit<Parts, 'cursor_key' | 'tok
   ...decisionRoutes,
   ...signingKeyRoutes(keys.tendSoon),
   ...tokenAdminRoutes,
-  ...tokenRoutes({ ...parts, keys }),
+  ...tokenRoutes(issuing),
 ]
 
 /** Our own tokens are machines'; whoever brings another's is a person. */
@@ -84,15 +86,21 @@ const identifyWith = ({ tokens, database, append, issuer, keys }: Pick<Parts, 't
 }
 
 /** The product behind its HTTP door; who composes a server adds how it is observed and stopped. */
-export const composed = ({ database, fresh, append, verify, cursor_key, tokens, issuer, keys }: Parts) => ({
-  answers: answersWith({ database, fresh, append, verify, issuer, keys }),
-  documents: [publicKeys(keys.want)],
-  database,
-  fresh,
-  append,
-  cursors: sealedCursors(cursor_key),
-  identify: identifyWith({ tokens, database, append, issuer, keys }),
-})
+export const composed = ({ database, fresh, append, verify, cursor_key, tokens, issuer, keys }: Parts) => {
+  const issuing = gateAndIssuer({ database, fresh, append, issuer, keys })
+  const identify = identifyWith({ tokens, database, append, issuer, keys })
+  const oauth = oauthWith({ database, fresh, append, issuer, keys, ...issuing, identify })
+  return {
+    answers: [...answersWith({ verify, keys }, issuing), ...oauth.routes],
+    documents: [publicKeys(keys.want), ...oauth.documents],
+    database,
+    fresh,
+    append,
+    cursors: sealedCursors(cursor_key),
+    identify,
+    identifyClient: oauth.identifyClient,
+  }
+}
 
 /** Every column that holds sealed secrets: what re-wrapping must reach. */
 export const envelopeColumns: readonly EnvelopeColumn[] = [installationEnvelopes, signingKeyEnvelopes]

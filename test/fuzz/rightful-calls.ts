@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
+import type { Operation } from '../../contract/src/operation.ts'
 import { operations } from '../../contract/src/operations.ts'
 import { fixedId } from '../../server/src/kernel/ids.ts'
-import { seeded } from '../live-server.ts'
+import { type Sending, seeded } from '../live-server.ts'
 
 /** A call that is allowed and complete: who makes it, on what, with what. What it does to the world is the caller's affair. */
 export interface RightfulCall {
@@ -136,6 +137,7 @@ export const serviceAccountOf = (name: string) => fixedId('service account', `sw
 export const keyOf = (name: string) => fixedId('service account key', `sweep ${name}`)
 /** The secret of each of these keys. */
 export const sweepSecret = `ghsa_${'s'.repeat(49)}`
+const sweepClient = { client_id: keyOf('active'), client_secret: sweepSecret }
 const sweepSalt = Buffer.alloc(16)
 
 export const writeServiceAccounts = async (sql: (text: string, values: unknown[]) => Promise<unknown>): Promise<void> => {
@@ -251,6 +253,19 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'organization.resume': { person: 'ada', params: ofOrg, body: because },
   'organization.suspend': { person: 'ada', params: ofOrg, body: because },
   'organization.update': { person: 'alice', params: ofOrg, body: { name: 'Renamed', ...because } },
+  'oauth.token.introspect': {
+    person: 'amara',
+    params: {},
+    body: { ...sweepClient, token: 'nobodys' },
+    actor_id: serviceAccountOf('active'),
+  },
+  'oauth.token.issue': {
+    person: 'amara',
+    params: {},
+    body: { ...sweepClient, grant_type: 'client_credentials' },
+    actor_id: serviceAccountOf('active'),
+  },
+  'oauth.token.revoke': { person: 'amara', params: {}, body: { ...sweepClient, token: 'nobodys' }, actor_id: serviceAccountOf('active') },
   'policy.definition.list': { person: 'otto', params: {} },
   ...Object.fromEntries(onPolicy),
   'project.archive': { person: 'adam', params: ofProject, body: because },
@@ -291,3 +306,19 @@ export const pathOf = (template: string, params: Readonly<Record<string, string>
   template.replaceAll(/:(\w+)|\{(\w+)\}/g, (_, colon: string | undefined, braced: string | undefined) =>
     encodeURIComponent(params[(colon ?? braced)!] ?? ''),
   )
+
+/** How a body is sent to an operation: as JSON, or as the form of OAuth. */
+export const sendingOf = ({ speaks }: Pick<Operation, 'speaks'>, body: Readonly<Record<string, unknown>> | undefined): Sending => {
+  if (body === undefined) return {}
+  return speaks === 'json' ? { body } : { raw: formOf(body), headers: { 'content-type': 'application/x-www-form-urlencoded' } }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+export const formOf = (body: Readonly<Record<string, unknown>>): string =>
+  Object.entries(body)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${encodeURIComponent(name.toWellFormed())}=${encodeURIComponent(textOf(value).toWellFormed())}`)
+    .join('&')
+
+/** Who shows a bearer token: nobody where a client says in the form who it is, since two ways at once are refused. */
+export const bearerFor = ({ speaks }: Pick<Operation, 'speaks'>, person: string): string | null => (speaks === 'oauth' ? null : person)

@@ -54,9 +54,14 @@ describe('what comes without a role', () => {
     expect(membershipKeys).toEqual({ 'tenant.project.read_own': 'tenant', 'project.read': 'project' })
   })
 
-  test('TI-25 a service account may ask about itself and turn its key into a token; no other class has anything by being what it is', () => {
+  test('TI-25 a service account may ask about itself, turn its key into a token, end its own and ask about its tenant’s; no other class has anything by being what it is', () => {
     expect(Object.keys(classKeys)).toEqual(['service_account'])
-    expect([...classKeys.service_account!].sort()).toEqual(['auth.token.issue', 'me.read'])
+    expect([...classKeys.service_account!].sort()).toEqual([
+      'auth.token.introspect',
+      'auth.token.issue',
+      'auth.token.revoke_own',
+      'me.read',
+    ])
   })
 
   test('DE-10 no rule takes away what is the person’s own, and everything else can be ruled', () => {
@@ -75,7 +80,9 @@ test('RP-10 a custom role holds what is of its tier, without the keys that have 
     'tenant.user.leave',
     'tenant.project.read_own',
     'project.member.leave',
+    'auth.token.introspect',
     'auth.token.issue',
+    'auth.token.revoke_own',
   ]
   for (const tier of ['tenant', 'project'] as const)
     expect(having((action) => isGrantable(action, tier))).toEqual(

@@ -74,7 +74,9 @@ export const actions = {
   'tenant.user.remove': at('tenant', 'override'),
 
   // Given to a class of machines, never by a role.
+  'auth.token.introspect': at('project', 'read'),
   'auth.token.issue': at('project'),
+  'auth.token.revoke_own': at('project'),
 
   // Project. What touches a customer's data or shell is never open to override.
   'allocation.create': onMachines('service_account'),
@@ -126,9 +128,14 @@ export const relationKeys: Readonly<Record<Relation, ReadonlySet<Action>>> = {
 }
 export type Relation = 'self' | 'invitee'
 
-/** What a machine may do by being what it is, whatever roles say: ask about itself, and turn its credential into a token. */
+const ofTokens = ['auth.token.introspect', 'auth.token.issue', 'auth.token.revoke_own'] as const satisfies readonly Action[]
+
+/**
+ * What a machine may do by being what it is, whatever roles say: ask about itself, turn its credential into a token, end its tokens, and
+ * ask whether those of its tenant still count.
+ */
 export const classKeys: Readonly<Partial<Record<ActorType | 'system', ReadonlySet<Action>>>> = {
-  service_account: new Set<Action>(['me.read', 'auth.token.issue']),
+  service_account: new Set<Action>(['me.read', ...ofTokens]),
 }
 
 /** Belonging somewhere gives these keys there, whatever roles say. */
@@ -158,7 +165,7 @@ const reserved = new Set<Action>([
   'tenant.project.appoint_owner',
   'project.role.assign_any',
   'project.role.define',
-  'auth.token.issue',
+  ...ofTokens,
   ...personal,
 ])
 export const isGrantable = (key: string, tier: Tier): key is Action =>

@@ -230,7 +230,9 @@ test.each([...baselineMarks, ...extension])(
 test('DE-08 what no table names is given by a relation or a class alone, and no role can give it to a service account', () => {
   const rest = Object.keys(actions).filter((key) => !everyKey.includes(key))
   expect(rest.sort()).toEqual([
+    'auth.token.introspect',
     'auth.token.issue',
+    'auth.token.revoke_own',
     'me.invitation.accept',
     'me.read',
     'project.member.leave',

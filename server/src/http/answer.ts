@@ -46,6 +46,12 @@ export interface Caller {
   readonly correlation_id: string
   readonly source_ip: string
   readonly idempotency_key: string | undefined
+  /** What he asked for, as the route is written. */
+  readonly method: string
+  readonly path: string
+  /** The headers with which a client may say who it is. */
+  readonly authorization: string | undefined
+  readonly dpop: string | undefined
   readonly fresh: FreshReader
   readonly trail: Trail
   /** To be called when the credential has been verified: from now on the request is his, and counts against his limit. */

@@ -8,7 +8,7 @@ import type { Database } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Actor, newTrail, type Trail, type Work } from '../work/work.ts'
-import { type Answer, Lines, type Listed, type Slice } from './answer.ts'
+import { type Answer, type Caller, Lines, type Listed, type Slice } from './answer.ts'
 import type { Cursors } from './cursor.ts'
 import { answeredBefore, idempotencyKeyOf, keep, requestHash } from './idempotency.ts'
 import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
@@ -24,6 +24,8 @@ interface Mounting extends Rails {
   readonly metrics: Metrics
   /** Counts a request against the limit of whose it is; throws where that is exceeded. */
   readonly countRequest: (request: FastifyRequest) => Promise<void>
+  /** Which machine a request speaks for that says so as an OAuth client does. */
+  readonly identifyClient: (caller: Caller, form: unknown) => Promise<Actor>
 }
 
 interface Asking {
@@ -134,13 +136,16 @@ const requireWithinToken = ({ token }: Actor, { org_id, project_id }: Asking['pa
     throw new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' })
 }
 
+/** A header that was sent twice is two texts, of which neither is meant. */
+const oneText = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header.join(', ') : header)
+
 const isRefusal = (error: unknown): error is Problem =>
   error instanceof Problem && (error.status === 403 || error.status === 404 || error.code === 'policy_out_of_bounds')
 
 /** The one place where a request becomes work: one transaction, the verb, the invariants, the record. */
 export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting): void => {
   const { operation } = answering
-  const { database, cursors, append, metrics, countRequest } = rails
+  const { database, cursors, append, metrics, countRequest, identifyClient } = rails
 
   const perform = async (verb: VerbOf, work: Work, asking: Asking, key: string | undefined): Promise<unknown> => {
     if (key !== undefined) {
@@ -169,37 +174,60 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     if (outer.trail.platform_mismatch) await recordAside(rails, outer, noteMismatch)
   }
 
+  const callerOf = (request: FastifyRequest): Caller => ({
+    correlation_id: request.id,
+    source_ip: request.ip,
+    fresh: request.fresh,
+    idempotency_key: idempotencyKeyOf(operation, request.headers['idempotency-key']),
+    method: operation.method,
+    path: operation.path,
+    authorization: request.headers.authorization,
+    dpop: oneText(request.headers.dpop),
+    trail: newTrail(),
+    identified: async (actor: Actor) => {
+      if (!operation.actors.includes(actor.type as never)) throw new Problem('token_invalid')
+      request.actor = actor
+      await countRequest(request)
+    },
+  })
+
+  /** What nobody signs for counts against where it came from. */
+  const countNobodys = async (request: FastifyRequest, error: unknown): Promise<void> => {
+    if (error instanceof Problem && error.status < 500 && (error.status === 401 || !request.actor))
+      await countRequest(Object.assign(request, { actor: null }))
+  }
+
   /** The credential is in the request: until it is verified there is nobody whom anything could be recorded of. */
   const issued = async (issue: IssueOf, request: FastifyRequest, asking: Asking): Promise<unknown> => {
-    const { trail, identified, ...caller } = {
-      correlation_id: request.id,
-      source_ip: request.ip,
-      fresh: request.fresh,
-      idempotency_key: idempotencyKeyOf(operation, request.headers['idempotency-key']),
-      trail: newTrail(),
-      identified: async (actor: Actor) => {
-        if (!operation.actors.includes(actor.type as never)) throw new Problem('token_invalid')
-        request.actor = actor
-        await countRequest(request)
-      },
-    }
+    const caller = callerOf(request)
+    const { trail } = caller
     try {
-      const reply = await request.span.within('issue', () => issue({ ...caller, trail, identified }, asking as never))
+      const reply = await request.span.within('issue', () => issue(caller, asking as never))
       requireTrail(operation, asking, trail)
       return reply
     } catch (error) {
-      // Nobody's: it counts against where it came from.
-      if (error instanceof Problem && (error.status === 401 || (error.status === 429 && !request.actor)))
-        await countRequest(Object.assign(request, { actor: null }))
+      await countNobodys(request, error)
       throw error
     } finally {
       for (const { allowed, reason_code } of trail.asked) metrics.decided(allowed ? 'allow' : 'deny', reason_code ?? 'none')
     }
   }
 
+  const identified = async (request: FastifyRequest): Promise<void> => {
+    try {
+      const actor = await request.span.within('identify', () => identifyClient(callerOf(request), request.body))
+      request.actor = actor
+      await countRequest(request)
+    } catch (error) {
+      await countNobodys(request, error)
+      throw error
+    }
+  }
+
   const handle = async (request: FastifyRequest): Promise<unknown> => {
     const asking = { params: request.params, query: request.query, body: request.body } as Asking
     if ('issue' in answering) return issued(answering.issue, request, asking)
+    if (operation.identified_by === 'client') await identified(request)
     const actor = request.actor
     if (!actor) throw new Problem('token_missing')
     let outer = { actor, correlation_id: request.id, source_ip: request.ip, trail: newTrail() }

@@ -1,3 +1,4 @@
+import { OAuthError, oauthErrorOf } from '@gatehouse/contract/oauth-errors'
 import type { Operation } from '@gatehouse/contract/operation'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { ProblemBody } from '@gatehouse/contract/shapes'
@@ -92,15 +93,26 @@ const nextCursor = {
   'X-Next-Cursor': { description: 'Of JSON Lines: give it back as `cursor` for the next rows.', schema: { type: 'string' } },
 }
 
+/** Under which status and name, and in which shape, a problem is told. */
+const tellings = {
+  json: { statusOf: (code: ProblemCode) => problems[code].status, nameOf: (code: ProblemCode): string => code, shape: 'Problem' },
+  oauth: {
+    statusOf: (code: ProblemCode) => oauthErrorOf(code).status,
+    nameOf: (code: ProblemCode) => oauthErrorOf(code).error,
+    shape: 'OAuthError',
+  },
+} as const
+
 const answers = (operation: Operation) => {
-  const byStatus = Map.groupBy(problemsOf(operation), (code) => problems[code].status)
+  const { statusOf, nameOf, shape } = tellings[operation.speaks]
+  const byStatus = Map.groupBy(problemsOf(operation), statusOf)
   const refusals = [...byStatus]
     .sort(([a], [b]) => a - b)
     .map(([status, list]) => [
       status,
       {
-        description: list.map((code) => `\`${code}\`: ${problems[code].message}`).join('\n\n'),
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
+        description: list.map((code) => `\`${nameOf(code)}\`: ${problems[code].message}`).join('\n\n'),
+        content: { 'application/json': { schema: { $ref: `#/components/schemas/${shape}` } } },
       },
     ])
   const { reply, success } = operation
@@ -130,6 +142,14 @@ const byReference = (named: Map<string, object>) => {
 
 const tagOf = ({ id }: Operation) => id.split('.')[0]!
 
+const mediaTypes = { json: 'application/json', oauth: 'application/x-www-form-urlencoded' } as const
+
+/** A client may always say in the body who it is. */
+const securityOf = ({ identified_by, speaks }: Operation) => [
+  ...(identified_by === 'credential' ? [] : [{ bearer: [] }]),
+  ...(speaks === 'oauth' ? [{ client: [] }, {}] : []),
+]
+
 /** The contract as an OpenAPI 3.1 document: derived, never written. */
 export const openApiDocument = (operations: readonly Operation[]) => {
   const paths: Record<string, Record<string, unknown>> = {}
@@ -145,7 +165,7 @@ export const openApiDocument = (operations: readonly Operation[]) => {
         'x-actors': operation.actors,
         'x-actions': operation.actions,
         'x-effect': operation.effect,
-        security: operation.identified_by === 'bearer' ? [{ bearer: [] }] : [],
+        security: securityOf(operation),
         parameters: [
           ...members(operation.params).map(({ name, member }) => ({ name, in: 'path', required: true, schema: member })),
           ...members(operation.query).map(({ name, member, isRequired }) => ({ name, in: 'query', required: isRequired, schema: member })),
@@ -155,7 +175,7 @@ export const openApiDocument = (operations: readonly Operation[]) => {
           ? {
               requestBody: {
                 required: members(operation.body).some(({ isRequired }) => isRequired),
-                content: { 'application/json': { schema: operation.body } },
+                content: { [mediaTypes[operation.speaks]]: { schema: operation.body } },
               },
             }
           : {}),
@@ -163,7 +183,10 @@ export const openApiDocument = (operations: readonly Operation[]) => {
       },
     }
   }
-  const named = new Map<string, object>([['Problem', ProblemBody]])
+  const named = new Map<string, object>([
+    ['Problem', ProblemBody],
+    ['OAuthError', OAuthError],
+  ])
   const referred = byReference(named)(paths) as typeof paths
   return {
     openapi: '3.1.0',
@@ -176,7 +199,14 @@ export const openApiDocument = (operations: readonly Operation[]) => {
     paths: referred,
     components: {
       schemas: Object.fromEntries(named),
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An access token of the configured identity provider.' } },
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'Of a person: an access token of the configured identity provider. Of a machine: a token that was issued here.',
+        },
+        client: { type: 'http', scheme: 'basic', description: 'The id of a service account’s key, and its secret.' },
+      },
     },
   }
 }

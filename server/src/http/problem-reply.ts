@@ -3,6 +3,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../kernel/problem.ts'
 import { JsonRefused } from '../kernel/strict-json.ts'
 import { guardHeaders } from './guard-headers.ts'
+import { oauthChallenge, oauthRefusal } from './oauth-reply.ts'
 import { validationDetails } from './validation.ts'
 
 const fastifyCodes: Record<string, ProblemCode> = {
@@ -36,18 +37,19 @@ const retryAfterSeconds = (problem: Problem): number | undefined => {
   return problem.status === 503 ? 1 : undefined
 }
 
+const bearerChallenge = ({ code }: Problem): string => (code === 'token_missing' ? 'Bearer' : 'Bearer error="invalid_token"')
+
 export const replyWithProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
   const problem = asProblem(error)
   request.problem_code = problem.code
   if (problem.status >= 500) request.log.error({ err: problem.cause ?? error, code: problem.code }, 'request failed')
   const retry = retryAfterSeconds(problem)
   if (retry !== undefined) reply.header('retry-after', retry)
-  if (problem.status === 401) reply.header('www-authenticate', problem.code === 'token_missing' ? 'Bearer' : 'Bearer error="invalid_token"')
-  return reply
-    .code(problem.status)
-    .type('application/json; charset=utf-8')
-    .serializer(JSON.stringify)
-    .send(problemBody(problem, request.id))
+  const isOAuth = request.routeOptions.config.operation?.speaks === 'oauth'
+  if (problem.status === 401)
+    reply.header('www-authenticate', isOAuth ? oauthChallenge(request.headers.authorization) : bearerChallenge(problem))
+  const { status, body } = isOAuth ? oauthRefusal(problem) : { status: problem.status, body: problemBody(problem, request.id) }
+  return reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
 }
 
 /** For what never became a request: the bytes are written by hand, then the connection ends. */

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Operation } from '@gatehouse/contract/operation'
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../kernel/problem.ts'
@@ -24,10 +25,15 @@ export const requireNoCredentialInQuery = (query: object): void => {
       throw new Problem('invalid_request', { detail: 'credential_in_query' })
 }
 
-export const requireJson = (contentType: string | undefined, encoding: string | undefined): void => {
+const mediaTypes: Record<Operation['speaks'], RegExp> = {
+  json: /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i,
+  oauth: /^application\/x-www-form-urlencoded(?:\s*;\s*charset="?utf-8"?)?\s*$/i,
+}
+
+/** The body comes in the operation's own manner, in UTF-8 and not compressed. */
+export const requireMedia = ({ speaks }: Operation, { 'content-type': type, 'content-encoding': encoding }: IncomingHttpHeaders): void => {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new Problem('unsupported_media_type')
-  if (contentType === undefined) return
-  if (!/^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i.test(contentType)) throw new Problem('unsupported_media_type')
+  if (type !== undefined && !mediaTypes[speaks].test(type)) throw new Problem('unsupported_media_type')
 }
 
 const settleTexts = (values: object): void => {

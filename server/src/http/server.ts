@@ -1,7 +1,7 @@
 import rateLimit from '@fastify/rate-limit'
 import type { Operation } from '@gatehouse/contract/operation'
 import type { ProblemCode } from '@gatehouse/contract/problems'
-import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
+import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions, LogController } from 'fastify'
 import type { Fresh, FreshReader } from '../epochs/fresh.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
@@ -9,7 +9,7 @@ import { parseStrictJson } from '../kernel/strict-json.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import type { RequestSpan } from '../telemetry/spans.ts'
 import type { Actor } from '../work/work.ts'
-import type { Answer } from './answer.ts'
+import type { Answer, Caller } from './answer.ts'
 import { correlationIdOf } from './correlation.ts'
 import { serveDocs } from './docs.ts'
 import { type PublicDocument, serveDocument } from './documents.ts'
@@ -21,7 +21,8 @@ import { noteUnread, type Observers, type OnRejected, observe } from './observe.
 import { openApiDocument } from './openapi.ts'
 import { rawProblem, replyWithProblem } from './problem-reply.ts'
 import { requestCounter } from './rate.ts'
-import { bearerOf, requireJson, requireNoCredentialInQuery, settleRequest } from './read-request.ts'
+import { readForm } from './read-form.ts'
+import { bearerOf, requireMedia, requireNoCredentialInQuery, settleRequest } from './read-request.ts'
 import { compileValidator } from './validation.ts'
 
 declare module 'fastify' {
@@ -49,6 +50,8 @@ export interface ServerParts extends Rails {
   readonly fresh: Fresh
   /** Who a bearer token speaks for; throws a problem if for nobody. */
   readonly identify: (token: string, correlation_id: string, fresh: FreshReader) => Promise<Actor>
+  /** Which machine an OAuth client is; throws a problem if none. */
+  readonly identifyClient: (caller: Caller, form: unknown) => Promise<Actor>
   readonly logger: FastifyServerOptions['logger']
   readonly metrics?: Metrics
   readonly onRejected?: OnRejected
@@ -127,6 +130,15 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit }, async (_request: unknown, bytes: Buffer) =>
     bytes.length === 0 ? undefined : parseStrictJson(bytes),
   )
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer', bodyLimit },
+    async (request: FastifyRequest, bytes: Buffer) => {
+      const { operation } = request.routeOptions.config
+      if (operation?.speaks !== 'oauth') throw new Problem('unsupported_media_type')
+      return readForm(operation, bytes)
+    },
+  )
   await app.register(rateLimit, { global: false, cache: 100_000 })
   const countRequest = requestCounter(app)
 
@@ -137,8 +149,10 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     const { operation } = request.routeOptions.config
     if (!operation) return
     request.fresh = parts.fresh.forRequest()
+    // Pragma is for caches from before the other header.
+    if (operation.speaks === 'oauth') reply.header('pragma', 'no-cache')
     requireNoCredentialInQuery(request.query as object)
-    if (operation.identified_by === 'credential') return requireJson(request.headers['content-type'], request.headers['content-encoding'])
+    if (operation.identified_by !== 'bearer') return requireMedia(operation, request.headers)
     // Before the body is read: a stranger's payload is not worth parsing.
     try {
       const token = bearerOf(request.headers.authorization)
@@ -148,7 +162,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
       throw error
     }
     await countRequest(request)
-    if (operation.body) requireJson(request.headers['content-type'], request.headers['content-encoding'])
+    if (operation.body) requireMedia(operation, request.headers)
   })
   // Answered before the whole body came: what still comes must be neither awaited nor answered a second time.
   app.addHook('onSend', (request, reply, payload, done) => {

@@ -25,7 +25,7 @@ const decoded = (part: string | undefined) => Buffer.from(part!, 'base64url').to
 // Literal texts: what resource servers read must not change because something here does.
 test('TI-02 TI-03 the claims of a service account, letter by letter', async () => {
   const binding = { org_id: '01890000-0000-7000-8000-00000000000c', project_id: '01890000-0000-7000-8000-00000000000d' }
-  const [header, payload] = (await signedToken(digest, key, said('service_account', binding))).split('.')
+  const [header, payload] = (await signedToken(digest, key, typeOf.service_account, said('service_account', binding))).split('.')
   expect(decoded(header)).toBe('{"alg":"ES256","kid":"the-first-key","typ":"sa+jwt"}')
   expect(decoded(payload)).toBe(
     '{"sub":"01890000-0000-7000-8000-00000000000a","actor_type":"service_account","iss":"https://iam.example","aud":"gpuaas-api","iat":1772600767,"exp":1772601667,"jti":"01890000-0000-7000-8000-00000000000b","scope":"allocation.create allocation.read","org_id":"01890000-0000-7000-8000-00000000000c","project_id":"01890000-0000-7000-8000-00000000000d"}',
@@ -34,7 +34,9 @@ test('TI-02 TI-03 the claims of a service account, letter by letter', async () =
 
 test('TI-02 TI-03 the claims of a shared runtime’s operator, letter by letter', async () => {
   const binding = { org_id: '01890000-0000-7000-8000-00000000000c', shared_runtime_id: '01890000-0000-7000-8000-00000000000a' }
-  const [header, payload] = (await signedToken(digest, key, said('shared_runtime_operator', binding))).split('.')
+  const [header, payload] = (
+    await signedToken(digest, key, typeOf.shared_runtime_operator, said('shared_runtime_operator', binding))
+  ).split('.')
   expect(decoded(header)).toBe('{"alg":"ES256","kid":"the-first-key","typ":"sro+jwt"}')
   expect(decoded(payload)).toBe(
     '{"sub":"01890000-0000-7000-8000-00000000000a","actor_type":"shared_runtime_operator","iss":"https://iam.example","aud":"gpuaas-api","iat":1772600767,"exp":1772601667,"jti":"01890000-0000-7000-8000-00000000000b","scope":"allocation.create allocation.read","org_id":"01890000-0000-7000-8000-00000000000c","shared_runtime_id":"01890000-0000-7000-8000-00000000000a"}',
@@ -56,7 +58,7 @@ test('TI-02 TI-15 each class has a type of its own', () => {
 })
 
 test('TI-02 the signature is over what is sent', async () => {
-  const token = await signedToken(digest, key, said('service_account', { org_id: id, project_id: id }))
+  const token = await signedToken(digest, key, typeOf.service_account, said('service_account', { org_id: id, project_id: id }))
   const [signed, signature] = [token.slice(0, token.lastIndexOf('.')), token.slice(token.lastIndexOf('.') + 1)]
   expect(signature).toBe(createHash('sha256').update(signed).digest('base64url'))
 })

@@ -1,10 +1,10 @@
 import type { SigningKey } from '../keys/key-set.ts'
 import type { Sign } from '../keys/signer.ts'
 import type { TokenClaims } from './token-claims.ts'
-import { type MachineClass, typeOf } from './token-types.ts'
+import type { MachineClass, TokenType } from './token-types.ts'
 
 /** What each class is bound to, beyond what every token says. */
-export type Binding<C extends MachineClass = MachineClass> = Omit<Extract<TokenClaims, { actor_type: C }>, keyof Common>
+export type Binding<C extends MachineClass = MachineClass> = Omit<Extract<TokenClaims, { actor_type: C }>, keyof Common | 'client_id'>
 type Common = Pick<TokenClaims, 'sub' | 'actor_type' | 'iss' | 'aud' | 'iat' | 'exp' | 'jti' | 'scope'>
 
 export interface ToBeSaid<C extends MachineClass> {
@@ -18,6 +18,8 @@ export interface ToBeSaid<C extends MachineClass> {
   readonly jti: string
   readonly scope: readonly string[]
   readonly binding: Binding<C>
+  /** What else is said, by the profile. */
+  readonly more?: Readonly<Record<string, unknown>>
 }
 
 /** The claims of a token, in one order: whole seconds, one audience, the scope as one text, and what its class is bound to. */
@@ -33,24 +35,25 @@ export const claimsOf = <C extends MachineClass>(said: ToBeSaid<C>): Extract<Tok
     jti: said.jti,
     scope: said.scope.join(' '),
     ...said.binding,
+    ...said.more,
   }
   return claims as unknown as Extract<TokenClaims, { actor_type: C }>
 }
 
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-/** The header is the same for all tokens of a class and a key. */
-const headers = new WeakMap<SigningKey, Map<MachineClass, string>>()
-const headerOf = (key: SigningKey, actor_type: MachineClass): string => {
-  const known = headers.get(key) ?? new Map<MachineClass, string>()
+/** The header is the same for all tokens of a type and a key. */
+const headers = new WeakMap<SigningKey, Map<TokenType, string>>()
+const headerOf = (key: SigningKey, typ: TokenType): string => {
+  const known = headers.get(key) ?? new Map<TokenType, string>()
   headers.set(key, known)
-  const header = known.get(actor_type) ?? encoded({ alg: key.alg, kid: key.kid, typ: typeOf[actor_type] })
-  known.set(actor_type, header)
+  const header = known.get(typ) ?? encoded({ alg: key.alg, kid: key.kid, typ })
+  known.set(typ, header)
   return header
 }
 
 /** The one place where a token of ours is made. */
-export const signedToken = async (sign: Sign, key: SigningKey, claims: TokenClaims): Promise<string> => {
-  const signed = `${headerOf(key, claims.actor_type)}.${encoded(claims)}`
+export const signedToken = async (sign: Sign, key: SigningKey, typ: TokenType, claims: TokenClaims): Promise<string> => {
+  const signed = `${headerOf(key, typ)}.${encoded(claims)}`
   return `${signed}.${(await sign(key, Buffer.from(signed))).toString('base64url')}`
 }

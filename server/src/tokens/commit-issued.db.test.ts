@@ -10,6 +10,7 @@ import { Problem } from '../kernel/problem.ts'
 import { keySetSource } from '../keys/key-set.ts'
 import { createSigner, type Sign } from '../keys/signer.ts'
 import type { IssuerParts } from './issue-token.ts'
+import { gateAndIssuer } from './issuing.ts'
 import { tokenRoutes } from './token-routes.ts'
 
 let live: LiveServer
@@ -27,7 +28,7 @@ const sign = createSigner({ ring, transit: null })
 const issuingWith = async (changed: Partial<IssuerParts> | ((parts: IssuerParts) => Partial<IssuerParts>)) =>
   live.replica((parts: ServerParts) => {
     const good: IssuerParts = { ...parts, keys: { want: keySetSource(ring), sign }, issuer: tokenIssuer }
-    const [broken] = tokenRoutes({ ...good, ...(typeof changed === 'function' ? changed(good) : changed) })
+    const [broken] = tokenRoutes(gateAndIssuer({ ...good, ...(typeof changed === 'function' ? changed(good) : changed) }))
     return { ...parts, answers: parts.answers.map((each) => (each.operation.id === broken!.operation.id ? broken! : each)) }
   })
 const signingWith = (act: Sign) => issuingWith({ keys: { want: keySetSource(ring), sign: act } })

@@ -2,6 +2,7 @@ import { Exactly, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import type { Authorized } from '../authz/authorize.ts'
 import { sql } from '../db/statement.ts'
+import type { Actor } from '../work/work.ts'
 
 /** What tokens are ended of: whether it is there, and where. */
 const Subject = Exactly({ id: Type.String(), org_id: Nullable(Type.String()), project_id: Nullable(Type.String()) })
@@ -10,13 +11,17 @@ export type Subject = Static<typeof Subject>
 export const tokenById = (id: string) => sql(Subject)`
   select id, org_id, project_id from issued_tokens where id = ${id}`
 
+/** A token, if it is this actor's own. */
+export const ownToken = (id: string, { type, id: actor_id }: Pick<Actor, 'type' | 'id'>) => sql(Subject)`
+  select id, org_id, project_id from issued_tokens where id = ${id} and actor_type = ${type} and actor_id = ${actor_id}`
+
 export const credentialById = (id: string) => sql(Subject)`
   select k.id, s.org_id, s.project_id from service_account_keys k join service_accounts s on s.id = k.service_account_id where k.id = ${id}`
 
 export const serviceAccountById = (id: string) => sql(Subject)`
   select id, org_id, project_id from service_accounts where id = ${id}`
 
-type Managed = Authorized<'project.service_account.manage' | 'platform.admin', Pick<Subject, 'id'>>
+type Managed = Authorized<'project.service_account.manage' | 'platform.admin' | 'auth.token.revoke_own', Pick<Subject, 'id'>>
 
 /** The first to revoke it is who did, and when he did. */
 export const revokeToken = (token: Managed, revoked_by: string, reason: string, now: string) => sql(Exactly({ revoked_at: Type.String() }))`

@@ -25,11 +25,17 @@ const requireLive = (verified: VerifiedToken, keys: KeySet, found: TokenRecord |
   return found
 }
 
+/** A token that counts at this moment: what it says, and its record. */
+export interface LiveToken {
+  readonly verified: VerifiedToken
+  readonly found: TokenRecord
+}
+
 /**
- * Which machine a token of ours speaks for, and how far it reaches. Nothing is believed for a while: each request reads the keys and
+ * Finds out whether a token of ours counts; throws where it does not. Nothing is believed for a while: each request reads the keys and
  * the token's record fresh, at one moment, and time is what the database says it is.
  */
-export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accepted) => {
+export const readLiveToken = (wantKeys: () => Wanted<KeySet>, accepted: Accepted) => {
   const memory = verifiedBefore<VerifiedToken>()
 
   /** Only a token that we signed costs a look at what was issued. */
@@ -40,10 +46,18 @@ export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accept
     return verified
   }
 
-  return async (token: string, fresh: FreshReader): Promise<Actor> => {
+  return async (token: string, fresh: FreshReader): Promise<LiveToken> => {
     const verified = memory.find(token) ?? (await verifyNow(token, fresh))
     const { moment, values } = await fresh.read([wantKeys(), wantToken(verified.claims)])
-    const { id, actor_type, actor_id, org_id, project_id, scope } = requireLive(verified, held(values[0]), values[1], moment.now)
+    return { verified, found: requireLive(verified, held(values[0]), values[1], moment.now) }
+  }
+}
+
+/** Which machine a token of ours speaks for, and how far it reaches. */
+export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accepted) => {
+  const read = readLiveToken(wantKeys, accepted)
+  return async (token: string, fresh: FreshReader): Promise<Actor> => {
+    const { id, actor_type, actor_id, org_id, project_id, scope } = (await read(token, fresh)).found
     return { type: actor_type, id: actor_id, token: { jti: id, tenant_id: org_id, project_id, actions: new Set(scope) } }
   }
 }

@@ -18,7 +18,7 @@ import { type Binding, claimsOf, signedToken } from './claims.ts'
 import { commitIssued, type Issuance } from './commit-issued.ts'
 import { recordDenial } from './record-denial.ts'
 import { type Bound, evaluateIssuance, type Grant, type Refusal, type TokenPolicy, type TokenRequest } from './token-policy.ts'
-import { type MachineClass, typeOf } from './token-types.ts'
+import { type MachineClass, type TokenType, typeOf } from './token-types.ts'
 
 export interface IssuerParts {
   readonly database: Database
@@ -42,6 +42,14 @@ export interface Verified<C extends MachineClass> {
   readonly moment: Moment
 }
 
+/** How the token shows itself, where not as its class does; and how its refusals are called. */
+export interface Profile {
+  readonly typ: TokenType
+  /** What it says beyond what its class says. */
+  readonly more: Readonly<Record<string, unknown>>
+  readonly refusals: Readonly<Record<Refusal, () => Problem>>
+}
+
 export interface Asked<C extends MachineClass> {
   readonly operation: Operation
   readonly request: TokenRequest & { readonly reason?: string; readonly source_workflow_id?: string }
@@ -49,6 +57,7 @@ export interface Asked<C extends MachineClass> {
   readonly same_by: unknown
   /** Verifies the credential by what is so now; throws if it does not hold. */
   readonly verify: (fresh: FreshReader) => Promise<Verified<C>>
+  readonly profile?: Profile
 }
 
 const refusals: Record<Refusal, () => Problem> = {
@@ -71,7 +80,11 @@ class Refusing extends Error {
 const reasonOf = ({ code, details }: Problem): string => (details as { reason_code?: string } | undefined)?.reason_code ?? code
 
 /** The decision and the policies: whether, and if so which token. */
-const judged = <C extends MachineClass>(trail: Trail, request: TokenRequest, { bound, place, facts, policy }: Verified<C>): Grant => {
+const judged = <C extends MachineClass>(
+  trail: Trail,
+  { request, profile }: Asked<C>,
+  { bound, place, facts, policy }: Verified<C>,
+): Grant => {
   try {
     // Unknown is only who was not verified, so this is never said.
     const kind = { type: bound.actor_type, missing: 'token_invalid' } as const
@@ -86,7 +99,7 @@ const judged = <C extends MachineClass>(trail: Trail, request: TokenRequest, { b
     throw error instanceof Problem ? new Refusing(error, 'policy') : error
   }
   const evaluated = evaluateIssuance(request, bound, limits)
-  if ('refused' in evaluated) throw new Refusing(refusals[evaluated.refused](), evaluated.refused)
+  if ('refused' in evaluated) throw new Refusing((profile?.refusals ?? refusals)[evaluated.refused](), evaluated.refused)
   return evaluated.granted
 }
 
@@ -112,7 +125,7 @@ export const tokenIssuer = (parts: IssuerParts) => {
     caller: Caller,
     trail: Trail,
     { actor, credential_id, bound, binding, keys, moment }: Verified<C>,
-    { request }: Asked<C>,
+    { request, profile }: Asked<C>,
     { audience, scope, ttl_seconds }: Grant,
   ) => {
     const { signing, installation_epoch } = keys
@@ -129,8 +142,10 @@ export const tokenIssuer = (parts: IssuerParts) => {
       jti,
       scope,
       binding,
+      ...(profile && { more: profile.more }),
     })
-    const access_token = await signedToken(sign, signing, claims)
+    const typ = profile?.typ ?? typeOf[actor.type]
+    const access_token = await signedToken(sign, signing, typ, claims)
     const expires_at = instantOf(claims.exp)
     const { source_workflow_id, reason } = request
     const resource = bound.resources[0]!
@@ -169,7 +184,7 @@ export const tokenIssuer = (parts: IssuerParts) => {
         org_id: bound.org_id,
         project_id: bound.project_id,
         binding: {},
-        typ: typeOf[actor.type],
+        typ,
         kid: signing.kid,
         audience,
         scope,
@@ -235,7 +250,7 @@ export const tokenIssuer = (parts: IssuerParts) => {
       }
       const trail = newTrail()
       try {
-        const grant = judged(trail, request, verified)
+        const grant = judged(trail, asked, verified)
         const { issuance, reply } = await signed(caller, trail, verified, asked, grant)
         const is_committed = key === undefined ? await commit.one(issuance) : await commit.once(issuance, { operation, key, hash, reply })
         if (!is_committed) continue
@@ -252,3 +267,4 @@ export const tokenIssuer = (parts: IssuerParts) => {
     throw new Problem('dependency_unavailable', undefined, new Error('what the token rests on changed with each try'))
   }
 }
+export type TokenIssuer = ReturnType<typeof tokenIssuer>

@@ -2,7 +2,7 @@ import { Exactly } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Claims } from '../principals/oidc/compact-jws.ts'
-import { type MachineClass, typeOf } from './token-types.ts'
+import { accessTokenType, type MachineClass, typeOf } from './token-types.ts'
 
 /** As the database spells one: a second spelling would be a second token. */
 const Uuid = Type.String({ pattern: '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$' })
@@ -52,11 +52,19 @@ const shapes = {
   }),
 } satisfies Record<MachineClass, unknown>
 
-export type TokenClaims = { [C in MachineClass]: Static<(typeof shapes)[C]> }[MachineClass]
+/** What only an access token of OAuth says: which client it was issued to. */
+const AccessToken = Exactly({ ...shapes.service_account.properties, client_id: Uuid })
 
-const byType: ReadonlyMap<string, { Check(value: unknown): boolean }> = new Map(
-  Object.entries(shapes).map(([name, shape]) => [typeOf[name as MachineClass], Compile(shape)]),
-)
+type ClassClaims = { [C in MachineClass]: Static<(typeof shapes)[C]> }[MachineClass]
+export type TokenClaims = ClassClaims | Static<typeof AccessToken>
+
+const byType: ReadonlyMap<string, { Check(value: unknown): boolean }> = new Map([
+  ...Object.entries(shapes).map(([name, shape]): [string, { Check(value: unknown): boolean }] => [
+    typeOf[name as MachineClass],
+    Compile(shape),
+  ]),
+  [accessTokenType, Compile(AccessToken)],
+])
 
 /** The claims, if they are exactly those of the class that the header's type names: none missing, none more, each of its kind. */
 export const tokenClaimsOf = (typ: string | undefined, claims: Claims): TokenClaims | undefined =>
@@ -64,4 +72,6 @@ export const tokenClaimsOf = (typ: string | undefined, claims: Claims): TokenCla
 
 /** In whose tenant a token was issued; null for one that belongs to the platform. */
 export const tenantOfClaims = (claims: TokenClaims): string | null => ('org_id' in claims ? claims.org_id : null)
+/** The client that a token was issued to; undefined where it does not say. */
+export const clientOfClaims = (claims: TokenClaims): string | undefined => ('client_id' in claims ? claims.client_id : undefined)
 export const projectOfClaims = (claims: TokenClaims): string | null => ('project_id' in claims ? claims.project_id : null)

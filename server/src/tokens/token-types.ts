@@ -15,7 +15,10 @@ export const typeOf = {
   platform_operator: 'po+jwt',
 } as const satisfies Record<MachineClass, string>
 
-export type TokenType = (typeof typeOf)[MachineClass]
+/** As stock clients and resource servers of OAuth know an access token (RFC 9068); its claims say which class it is of. */
+export const accessTokenType = 'at+jwt'
 
-const types: ReadonlySet<string> = new Set(Object.values(typeOf))
+export type TokenType = (typeof typeOf)[MachineClass] | typeof accessTokenType
+
+const types: ReadonlySet<string> = new Set([...Object.values(typeOf), accessTokenType])
 export const isTokenType = (typ: string): typ is TokenType => types.has(typ)

@@ -5,10 +5,10 @@ import { objectOf, splitCompactJws } from '../principals/oidc/compact-jws.ts'
 import { isSignedWith, ownAlgorithms } from './signature.ts'
 import { type TokenClaims, tokenClaimsOf } from './token-claims.ts'
 
-/** Whose tokens we accept, and for whom they must be. */
+/** Whose tokens we accept, and for whom they must be; null: for whomever. */
 export interface Accepted {
   readonly issuer: string
-  readonly audience: string
+  readonly audience: string | null
 }
 
 /** What a token says, once its signature was found to be that key's. */
@@ -50,7 +50,7 @@ export const verifyToken = (token: string, keys: KeySet, { issuer, audience }: A
   const claims = said && tokenClaimsOf(header.typ, said)
   if (!claims) throw invalid('the claims are not exactly those of the type')
   if (claims.iss !== issuer) throw invalid('is of another issuer')
-  if (claims.aud !== audience) throw invalid('is for another audience')
+  if (audience !== null && claims.aud !== audience) throw invalid('is for another audience')
   if (claims.exp <= claims.iat) throw invalid('ends before it begins')
   return { kid: key.kid, key: key.key, typ: header.typ!, claims }
 }

@@ -1,0 +1,30 @@
+import { oauthErrorOf } from '@gatehouse/contract/oauth-errors'
+import type { ProblemCode } from '@gatehouse/contract/problems'
+import type { Problem } from '../kernel/problem.ts'
+
+/** All that RFC 6749 lets a description hold. */
+const unsaid = /[^\x20\x21\x23-\x5b\x5d-\x7e]/g
+
+/** Where our own sentence would speak of something else. */
+const sentences: Partial<Record<ProblemCode, string>> = {
+  unsupported_media_type: 'The body must be a form in UTF-8, not compressed.',
+  token_missing: 'The client must say who it is.',
+  token_invalid: 'The client is not who it says it is.',
+}
+
+const describing = ({ code, message, details }: Problem): string => {
+  const said = sentences[code]
+  if (said) return said
+  if (code !== 'validation_error' || !Array.isArray(details)) return message
+  return details.map(({ field, message: said }: { field: string; message: string }) => `${field} ${said}`).join('; ')
+}
+
+/** A refusal as OAuth tells it. The caller's own words are not in it. */
+export const oauthRefusal = (problem: Problem) => {
+  const { error, status } = oauthErrorOf(problem.code)
+  return { status, body: { error, error_description: describing(problem).replaceAll(unsaid, '?').slice(0, 500) } }
+}
+
+/** A challenge in the manner in which the caller tried; who did not try in a header could have. */
+export const oauthChallenge = (authorization: string | undefined): string =>
+  /^bearer(?: |$)/i.test(authorization ?? '') ? 'Bearer error="invalid_token"' : 'Basic realm="gatehouse", charset="UTF-8"'

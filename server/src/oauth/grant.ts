@@ -1,0 +1,48 @@
+import type { issueOAuthToken, TokenForm, TokenReply } from '@gatehouse/contract/oauth'
+import type { Caller, Issuing } from '../http/answer.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { Profile } from '../tokens/issue-token.ts'
+import { accessTokenType } from '../tokens/token-types.ts'
+import { type ClientMethod, type Presented, presentedBy } from './client.ts'
+
+/** What a client asks for: it is not known yet whether it is who it says. */
+export interface Asked {
+  readonly caller: Caller
+  readonly client: Presented
+  readonly form: TokenForm
+}
+
+/** One way to come by a token, under its `grant_type`. Whichever it is, the one issuer issues. */
+export interface Grant {
+  readonly type: string
+  readonly issue: (asked: Asked) => Promise<TokenReply>
+}
+
+/** The audience that is asked for, by either of its names. */
+export const audienceIn = ({ audience, resource }: Pick<TokenForm, 'audience' | 'resource'>): { audience?: string } => {
+  if (audience !== undefined && resource !== undefined && audience !== resource) throw new Problem('invalid_target')
+  const asked = audience ?? resource
+  return asked === undefined ? {} : { audience: asked }
+}
+
+/** An access token as RFC 9068 has it, and its refusals as RFC 6749 calls them. */
+export const accessToken = ({ client_id }: Pick<Presented, 'client_id'>): Profile => ({
+  typ: accessTokenType,
+  more: { client_id },
+  refusals: {
+    binding: () => new Problem('invalid_scope', { reason_code: 'scope_mismatch' }),
+    scope: () => new Problem('invalid_scope', { reason_code: 'scope_mismatch' }),
+    audience: () => new Problem('invalid_target'),
+  },
+})
+
+/** The token endpoint: who the client says it is, and which way it wants to go. */
+export const tokenEndpoint = (methods: readonly ClientMethod[], grants: readonly Grant[]): Issuing<typeof issueOAuthToken> => {
+  const byType = new Map(grants.map((grant) => [grant.type, grant]))
+  return async (caller, { body: form }) => {
+    const client = presentedBy(methods, { authorization: caller.authorization, form })
+    const grant = byType.get(form.grant_type)
+    if (!grant) throw new Problem('unsupported_grant_type')
+    return grant.issue({ caller, client, form })
+  }
+}

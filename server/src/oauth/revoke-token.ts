@@ -1,0 +1,55 @@
+import type { revokeOAuthToken as Op } from '@gatehouse/contract/oauth'
+import { record } from '../audit/record.ts'
+import { authorize } from '../authz/authorize.ts'
+import { type Kind, nowhere } from '../authz/kind.ts'
+import type { Answering } from '../http/answer.ts'
+import { Problem } from '../kernel/problem.ts'
+import { ownToken, revokeToken, type Subject } from '../tokens/cutoff-queries.ts'
+import { verifyToken } from '../tokens/verify-token.ts'
+import type { Work } from '../work/work.ts'
+import type { OAuthParts } from './oauth-parts.ts'
+
+const kindOf = (type: string): Kind<Subject> => ({
+  type,
+  missing: 'token_invalid',
+  placeOf: ({ id, org_id, project_id }) => ({ ...nowhere, id, tenant_id: org_id, project_id }),
+})
+
+/** The id that a token of ours says it has; undefined of any other text. */
+const idIn = async ({ keys, issuer }: OAuthParts, { tx, now }: Work, token: string): Promise<string | undefined> => {
+  const wanted = keys.want()
+  const [known] = await wanted.source.load(tx, [wanted.key as never])
+  try {
+    return known && verifyToken(token, known, { issuer: issuer.url, audience: null }, now).claims.jti
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401) return undefined
+    throw error
+  }
+}
+
+/**
+ * Ends a token of the client's own account, whichever of its keys it was issued for. Whoever brings another's learns nothing, and
+ * nothing happens but that it is recorded.
+ */
+export const revokeOwnToken =
+  (parts: OAuthParts): Answering<typeof Op> =>
+  async (work, { body: { token } }) => {
+    const { actor, tx, now } = work
+    const home = await parts.gate.homeOf(actor.id)
+    if (!home) throw new Problem('token_invalid')
+    const jti = await idIn(parts, work, token)
+    const found = jti === undefined ? undefined : await tx.maybe(ownToken(jti, actor))
+    const subject = await authorize(work, 'auth.token.revoke_own', kindOf(found ? 'token' : actor.type), found ?? { id: actor.id, ...home })
+    const place = { tenant_id: home.org_id, project_id: home.project_id }
+    const reason = 'given back by its owner'
+    if (found) await tx.one(revokeToken(subject, actor.id, reason, now))
+    record(work, {
+      action: 'auth.token.revoke',
+      resource_type: found ? 'token' : actor.type,
+      resource_id: subject.id,
+      ...place,
+      ...(found ? {} : { result: 'failed', reason_code: 'token_not_found' }),
+      metadata: { subject_type: 'token', subject_id: found?.id ?? null, issued_before: null, reason },
+    })
+    return undefined as never
+  }

@@ -1,0 +1,210 @@
+import { uuidPattern } from '@gatehouse/contract/shapes'
+import { type Facts, factsOf } from '../authz/facts.ts'
+import { type Standing, wantStanding } from '../authz/standing.ts'
+import type { FreshReader } from '../epochs/fresh.ts'
+import type { Caller } from '../http/answer.ts'
+import { Problem } from '../kernel/problem.ts'
+import { chainOf, wantChain } from '../policies/constraint-chain.ts'
+import { policyIn, wantPolicy } from '../policies/read-policy.ts'
+import { type Credential, isKeyLive, keepHomes, keepOwners, wantCredential } from '../service-accounts/credential.ts'
+import type { Actor } from '../work/work.ts'
+import type { IssuerParts, Verified } from './issue-token.ts'
+import { keysOfBelonging } from './normalise-scope.ts'
+import { recordDenial } from './record-denial.ts'
+import { readSlowDown, slowDownWrongs } from './slow-down.ts'
+import type { Bound } from './token-policy.ts'
+
+const own_limit = 'auth.service_account_token_ttl_seconds'
+const max_ttl = 'auth.iam_token_issuer.max_ttl_seconds'
+const audiences = 'auth.iam_token_issuer.allowed_audiences'
+const scopes = 'auth.iam_token_issuer.allowed_scopes'
+const [wantedMax, wantedAudiences, wantedScopes] = [wantPolicy(max_ttl), wantPolicy(audiences), wantPolicy(scopes)]
+
+/** Where an account lives. */
+interface Home {
+  readonly org_id: string
+  readonly project_id: string
+}
+
+/** A key and whose it is, by the record or as somebody says: only a read finds out. */
+interface Located {
+  readonly service_account_id: string
+  readonly key_id: string
+  readonly home: Home
+}
+
+/** All that an issuance rests on, in one read. */
+const readAll = async ({ keys }: IssuerParts, fresh: FreshReader, located: Located) => {
+  const { service_account_id, key_id, home } = located
+  const place = { tenant_id: home.org_id, project_id: home.project_id }
+  const { moment, values } = await fresh.read([
+    wantCredential({ service_account_id, key_id, org_id: home.org_id }),
+    wantStanding('service_account', { user_id: service_account_id, ...place }),
+    keys.want(),
+    wantPolicy(own_limit, place),
+    wantedMax,
+    wantedAudiences,
+    wantedScopes,
+    ...wantChain(place),
+  ])
+  const [credential, standing, key_set, own, longest, allowed_audiences, allowed_scopes, ...rules] = values
+  return { ...located, moment, credential, standing, key_set, chains: { own, longest, allowed_audiences, allowed_scopes }, rules }
+}
+type Read = Awaited<ReturnType<typeof readAll>>
+
+/** As much of it as says whether a key opens anything. */
+const readKey = async (fresh: FreshReader, located: Located) => {
+  const { service_account_id, key_id, home } = located
+  const { moment, values } = await fresh.read([
+    wantCredential({ service_account_id, key_id, org_id: home.org_id }),
+    wantStanding('service_account', { user_id: service_account_id, tenant_id: home.org_id, project_id: home.project_id }),
+  ])
+  return { ...located, moment, credential: values[0], standing: values[1] }
+}
+type ReadKey = Awaited<ReturnType<typeof readKey>>
+
+/** Why a key whose secret is right does not open anything; null where it does. The caller is told none of it. */
+const endOf = (credential: Credential, standing: Standing | undefined, now: string): string | null => {
+  if (!isKeyLive(credential, now)) return credential.revoked_at === null ? 'key_expired' : 'key_revoked'
+  if (credential.account_state !== 'active') return `account_${credential.account_state}`
+  // Where an organization or a project is gone, so is whatever lives in it.
+  if (!standing || standing.tenant_state === null || standing.project_state === null) return 'home_gone'
+  return null
+}
+
+/** Most accounts have one of a few roles, whose keys are one set as long as they are kept. */
+const held = new WeakMap<ReadonlySet<string>, ReadonlySet<string>>()
+const heldBy = ({ project: { allowed, is_member } }: Facts): ReadonlySet<string> => {
+  if (!is_member) return allowed
+  const known = held.get(allowed) ?? new Set([...allowed, ...keysOfBelonging])
+  held.set(allowed, known)
+  return known
+}
+
+const boundOf = ({ service_account_id, home: { org_id, project_id } }: Located, held: ReadonlySet<string>) =>
+  ({
+    actor_type: 'service_account',
+    actor_id: service_account_id,
+    org_id,
+    project_id,
+    resources: [
+      { type: 'project', id: project_id },
+      { type: 'service_account', id: service_account_id },
+    ],
+    held,
+  }) satisfies Bound
+
+/** Which key somebody says he has: of the account that he names, or simply the key. */
+export interface Claimed {
+  readonly key_id: string
+  readonly service_account_id?: string
+}
+
+/** Whether he has it, found out with the same work whether or not there is such a key. */
+export type Prove = (credential: Credential | undefined, now: string) => boolean | Promise<boolean>
+
+const isId = new RegExp(uuidPattern)
+
+/** Whether a key of a service account opens: one way for all who bring one, so that guessing is slowed and recorded in one place. */
+export const serviceAccountGate = (parts: IssuerParts) => {
+  const homeOf = keepHomes(parts.database.reader)
+  const ownerOf = keepOwners(parts.database.reader)
+  const slow = slowDownWrongs()
+
+  const locate = async ({ key_id, service_account_id }: Claimed): Promise<Located | undefined> => {
+    const owner = service_account_id ?? (isId.test(key_id) ? await ownerOf(key_id) : undefined)
+    const home = owner === undefined ? undefined : await homeOf(owner)
+    return home && { service_account_id: owner!, key_id, home }
+  }
+
+  /** Always the same answer, however it came about, and ever later; of a known key it is recorded. */
+  const refuse = async (caller: Caller, key_id: string, came_at: number, read: ReadKey | undefined, why: string): Promise<never> => {
+    const figures = await readSlowDown(caller.fresh)
+    const attempts = read?.credential ? slow.countOf(key_id, figures) : null
+    const recording =
+      attempts === null
+        ? undefined
+        : recordDenial(
+            parts,
+            caller,
+            {
+              actor: { type: 'service_account', id: read!.service_account_id },
+              key_id,
+              ...read!.home,
+              resource: { type: 'project', id: read!.home.project_id },
+            },
+            // Nobody was verified, so nothing that he wrote goes into the record.
+            { reason_code: 'token_invalid', why, request: {}, allowed_audiences: [], attempts },
+          )
+    try {
+      await slow.untilAnswered(key_id, caller.source_ip, came_at, figures)
+    } finally {
+      await recording
+    }
+    throw new Problem('token_invalid')
+  }
+
+  /** What was read, if the key opens. */
+  const opened = async <R extends ReadKey>(
+    caller: Caller,
+    claimed: Claimed,
+    came_at: number,
+    prove: Prove,
+    readOf: (located: Located) => Promise<R>,
+  ): Promise<R & { readonly standing: Standing }> => {
+    const located = await locate(claimed)
+    const read = located && (await readOf(located))
+    // Before anything is asked about the key, and whether or not there is one.
+    const isRight = await prove(read?.credential, read?.moment.now ?? '')
+    const end = read?.credential ? endOf(read.credential, read.standing, read.moment.now) : 'unknown'
+    if (!isRight || end !== null) return refuse(caller, claimed.key_id, came_at, read, isRight ? String(end) : 'wrong_secret')
+    return read as R & { standing: Standing }
+  }
+
+  const verified = (caller: Caller, read: Read & { readonly standing: Standing }): Verified<'service_account'> => {
+    const { home, moment, key_set, chains, rules, service_account_id: id, key_id } = read
+    const actor = { type: 'service_account', id } as const
+    const place = { id, tenant_id: home.org_id, project_id: home.project_id, relations: [] }
+    const facts = factsOf(read.standing, chainOf(rules), {
+      actor,
+      place,
+      resource_type: actor.type,
+      attributes: { source_ip: caller.source_ip },
+      now: moment.now,
+    })
+    return {
+      actor,
+      credential_id: key_id,
+      bound: boundOf(read, heldBy(facts)),
+      binding: { org_id: home.org_id, project_id: home.project_id },
+      place,
+      facts,
+      policy: () => ({
+        ttl_seconds: policyIn(own_limit, chains.own),
+        max_ttl_seconds: policyIn(max_ttl, chains.longest),
+        allowed_audiences: policyIn(audiences, chains.allowed_audiences),
+        allowed_scopes: policyIn(scopes, chains.allowed_scopes),
+        default_audience: parts.issuer.audience,
+      }),
+      keys: key_set!,
+      moment,
+    }
+  }
+
+  return {
+    /** For an issuance, which may have to be judged more than once: everything that it rests on. */
+    verifier: (caller: Caller, claimed: Claimed, prove: Prove) => {
+      const came_at = performance.now()
+      return async (fresh: FreshReader): Promise<Verified<'service_account'>> =>
+        verified(caller, await opened(caller, claimed, came_at, prove, (located) => readAll(parts, fresh, located)))
+    },
+    /** Only whose the key is. */
+    identify: async (caller: Caller, claimed: Claimed, prove: Prove): Promise<Actor> => {
+      const read = await opened(caller, claimed, performance.now(), prove, (located) => readKey(caller.fresh, located))
+      return { type: 'service_account', id: read.service_account_id }
+    },
+    /** Where an account lives; it never moves. */
+    homeOf,
+  }
+}
+export type ServiceAccountGate = ReturnType<typeof serviceAccountGate>
