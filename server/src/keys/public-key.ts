@@ -58,12 +58,32 @@ export const publicKeyOf = (jwk: Jwk, alg: string): KeyObject => {
 }
 
 /** What a key is for, by its kind and curve. */
-export const algorithmOf = ({ kty, crv }: Jwk): PublicAlgorithm | undefined =>
+const algorithmOf = ({ kty, crv }: Jwk): PublicAlgorithm | undefined =>
   publicAlgorithms.find((alg) => shapes[alg].kty === kty && shapes[alg].crv === crv)
 
 /** The members that make the key, and none of those that only describe it. */
-export const bareKeyOf = (jwk: Jwk, alg: PublicAlgorithm): Record<string, string> =>
+const bareKeyOf = (jwk: Jwk, alg: PublicAlgorithm): Record<string, string> =>
   Object.fromEntries(members[alg].map((name) => [name, jwk[name] as string]))
+
+/** How each algorithm is called in a header: Ed25519 has a name of its own besides that of its family. */
+export const spellingsOf: Readonly<Record<PublicAlgorithm, readonly string[]>> = {
+  ES256: ['ES256'],
+  EdDSA: ['EdDSA', 'Ed25519'],
+  RS256: ['RS256'],
+}
+
+const descriptive = new Set(['alg', 'use', 'kid', 'key_ops', 'ext'])
+const isUnsaidOr = (said: unknown, ...expected: readonly unknown[]) => said === undefined || expected.includes(said)
+
+/** A public key as others write one down, with what describes it; that must be true of it, and is left out of what is returned. */
+export const describedKeyOf = (given: Jwk) => {
+  const alg = algorithmOf(given)
+  if (!alg || !isUnsaidOr(given.alg, ...spellingsOf[alg])) throw new Error('a key for an algorithm that we do not verify')
+  if (!isUnsaidOr(given.use, 'sig') || !isUnsaidOr(JSON.stringify(given.key_ops), '["verify"]')) throw new Error('a key for something else')
+  const own = Object.fromEntries(Object.entries(given).filter(([name]) => !descriptive.has(name)))
+  const key = publicKeyOf(own, alg)
+  return { alg, jwk: bareKeyOf(own, alg), key }
+}
 
 /** The name that a key has by itself (RFC 7638). */
 export const thumbprintOf = (jwk: Jwk, alg: PublicAlgorithm): string =>

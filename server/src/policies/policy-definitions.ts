@@ -95,6 +95,18 @@ export const policyDefinitions = {
     1,
     86_400,
   ),
+  'auth.client_assertion_max_ttl_seconds': seconds(
+    'How far ahead the end of an assertion may lie by which a client says who it is.',
+    300,
+    10,
+    3600,
+  ),
+  'auth.dpop_proof_window_seconds': seconds(
+    'How old a DPoP proof may be, and how far ahead of the database’s clock its maker’s may go.',
+    60,
+    5,
+    300,
+  ),
   'tenancy.invitation_ttl_seconds': {
     ...seconds('How long an invitation waits to be accepted.', 604_800, 3600, 2_592_000),
     scopes: ['global', 'tenant', 'project'],

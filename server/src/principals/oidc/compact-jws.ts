@@ -54,8 +54,13 @@ export const objectOf = (bytes: Buffer): Claims | undefined => {
   }
 }
 
+/** The three parts, each in its one spelling. What the header says has not been looked at. */
+export type BareJws =
+  | { readonly ok: true; readonly named: Claims; readonly payload: Buffer; readonly signature: Buffer; readonly signed: Buffer }
+  | Refused
+
 /** A strict gate in front of whatever verifies: it forgives no whitespace, no padding and no spare bits, as libraries do. */
-export const splitCompactJws = (token: string, algorithms: readonly string[] = asymmetricAlgorithms): JwsParts => {
+export const bareJws = (token: string): BareJws => {
   if (token.length > maximumLength) return refused('longer than 16 KiB')
   const parts = token.split('.', 4)
   const [header, payload, signature] = parts.map(bytesOf)
@@ -64,6 +69,14 @@ export const splitCompactJws = (token: string, algorithms: readonly string[] = a
 
   const named = objectOf(header)
   if (!named) return refused('header is not a JSON object with unique members')
+  return { ok: true, named, payload, signature, signed: Buffer.from(token.slice(0, token.lastIndexOf('.')), 'ascii') }
+}
+
+/** The same of a token that names its key and does not bring it along. */
+export const splitCompactJws = (token: string, algorithms: readonly string[] = asymmetricAlgorithms): JwsParts => {
+  const jws = bareJws(token)
+  if (!jws.ok) return jws
+  const { named, payload, signature, signed } = jws
   const { alg, kid, typ } = named
   const brought = forbidden.find((member) => Object.hasOwn(named, member))
   if (brought) return refused(`header carries ${brought}`)
@@ -76,7 +89,7 @@ export const splitCompactJws = (token: string, algorithms: readonly string[] = a
     members: Object.keys(named),
     payload,
     signature,
-    signed: Buffer.from(token.slice(0, token.lastIndexOf('.')), 'ascii'),
+    signed,
   }
 }
 

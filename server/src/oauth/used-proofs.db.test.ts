@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { asSuperuser } from '../../../test/superuser.ts'
+import { type Database, openDatabase } from '../db/database.ts'
+import { forgetUsedProofs, proofUsing, type ToBeUsed } from './used-proofs.ts'
+
+let clone: ClonedDatabase
+let databases: Database[]
+beforeAll(async () => {
+  clone = await cloneDatabase()
+  databases = Array.from({ length: 3 }, () => openDatabase({ url: clone.appUrl, max_connections: 4 }))
+})
+afterAll(async () => {
+  await Promise.all(databases.map((database) => database.close()))
+  await clone.drop()
+})
+
+const soon = () => Math.floor(Date.now() / 1000) + 60
+const proof = (changed: Partial<ToBeUsed> = {}): ToBeUsed => ({ kind: 'dpop', subject: 'a key', jti: 'one', ends_at: soon(), ...changed })
+
+test('TI-22 of 50 who use one proof at the same time, on three processes, exactly one has used it', async () => {
+  const uses = databases.map(proofUsing)
+  for (let turn = 0; turn < 20; turn += 1) {
+    const asked = proof({ jti: `turn ${turn}` })
+    const outcomes = await Promise.all(Array.from({ length: 50 }, (_, index) => uses[index % 3]!(asked)))
+    expect(outcomes.filter(Boolean)).toHaveLength(1)
+  }
+})
+
+test('TI-22 many different ones at the same time are each used once, in whatever order they come', async () => {
+  const [use, other] = databases.map(proofUsing) as [ReturnType<typeof proofUsing>, ReturnType<typeof proofUsing>]
+  const names = Array.from({ length: 300 }, (_, index) => `many ${index}`)
+  const outcomes = await Promise.all([
+    ...names.map((jti) => use(proof({ jti }))),
+    ...names.toReversed().map((jti) => other(proof({ jti }))),
+  ])
+  expect(outcomes.filter(Boolean)).toHaveLength(300)
+})
+
+test('TI-22 the same name of another key, or of another kind, is another proof', async () => {
+  const use = proofUsing(databases[0]!)
+  const all = [proof(), proof({ subject: 'another key' }), proof({ kind: 'client_assertion' })]
+  expect(await Promise.all(all.map(use))).toEqual([true, true, true])
+  expect(await Promise.all(all.map(use))).toEqual([false, false, false])
+})
+
+test('TI-11 of its name only the digest is kept', async () => {
+  await proofUsing(databases[0]!)(proof({ jti: 'a name that may be anything' }))
+  const rows = await asSuperuser(
+    clone.ownerUrl,
+    async (client) => (await client.query('select used_proofs::text as row from used_proofs')).rows,
+  )
+  expect(rows.length).toBeGreaterThan(0)
+  expect(JSON.stringify(rows)).not.toContain('anything')
+})
+
+test('TI-22 what has ended long ago is forgotten, and nothing else', async () => {
+  await asSuperuser(clone.ownerUrl, (client) => client.query('truncate used_proofs'))
+  const use = proofUsing(databases[0]!)
+  const now = Math.floor(Date.now() / 1000)
+  const ends = { long: now - 3700, lately: now - 3500, later: now + 60 }
+  for (const [jti, ends_at] of Object.entries(ends)) await use(proof({ jti, ends_at }))
+  expect(await forgetUsedProofs(databases[0]!)).toBe(1)
+  for (const [jti, isNew] of [
+    ['long', true],
+    ['lately', false],
+    ['later', false],
+  ] as const)
+    expect(await use(proof({ jti, ends_at: ends[jti] }))).toBe(isNew)
+})
