@@ -97,7 +97,10 @@ describe('errors', () => {
     ],
     role_not_assignable: [
       'role_binding.create_of_project',
-      () => live.call('amara', 'POST', `${training}/role-bindings`, { body: { ...binding, principal_type: 'service_account' } }),
+      () =>
+        live.call('amara', 'POST', `${training}/role-bindings`, {
+          body: { role_name: 'project_admin', principal_type: 'service_account', principal_id: serviceAccountOf('active') },
+        }),
     ],
     binding_already_exists: [
       'role_binding.create_of_project',
