@@ -39,7 +39,6 @@ const start = async () => {
   const tokens = humanTokens(issuers)
   const transit = config.transit && createTransit(config.transit)
   const tending = { database, append, ring, transit, algorithm: config.token_algorithm }
-  await tendKeys(tending)
   const next_key = new EventEmitter()
   app = await createServer({
     ...composed({
@@ -77,6 +76,8 @@ const start = async () => {
   })
   const keys = every(60, 'tending the signing keys', () => tendKeys(tending))
   next_key.on('wanted', keys.tick)
+  // Where a transit engine is away nothing can be made; what there is still verifies.
+  await keys.tick()
   const counts = every(60, 'recording refused tokens', rejections.flush)
 
   let stopping = false
