@@ -2,7 +2,7 @@ import type { issueOAuthToken, TokenForm, TokenReply } from '@gatehouse/contract
 import type { Caller, Issuing } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Profile } from '../tokens/issue-token.ts'
-import { accessTokenType } from '../tokens/token-types.ts'
+import { accessTokenType } from '../tokens/token-type.ts'
 import { type ClientMethod, type Presented, presentedBy } from './client.ts'
 
 /** What a client asks for: it is not known yet whether it is who it says. */

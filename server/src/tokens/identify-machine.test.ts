@@ -5,7 +5,7 @@ import type { KeySet } from '../keys/key-set.ts'
 import { identifyMachine, issuerNamedBy } from './identify-machine.ts'
 import type { TokenRecord } from './live-token-queries.ts'
 import { audience, claimsAt, forged, issuer, keySetOf, ownKey } from './testing/own-keys.ts'
-import { typeOf } from './token-types.ts'
+import { typeOf } from './token-type.ts'
 
 const iat = 1_900_000_000
 const at = (seconds: number) => new Date(seconds * 1000).toISOString()

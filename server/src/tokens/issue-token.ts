@@ -18,7 +18,7 @@ import { type Binding, claimsOf, signedToken } from './claims.ts'
 import { commitIssued, type Issuance } from './commit-issued.ts'
 import { recordDenial } from './record-denial.ts'
 import { type Bound, evaluateIssuance, type Grant, type Refusal, type TokenPolicy, type TokenRequest } from './token-policy.ts'
-import { type MachineClass, type TokenType, typeOf } from './token-types.ts'
+import { type MachineClass, type TokenType, typeOf } from './token-type.ts'
 
 export interface IssuerParts {
   readonly database: Database

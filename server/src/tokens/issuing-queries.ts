@@ -1,7 +1,7 @@
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { sql } from '../db/statement.ts'
-import type { MachineClass } from './token-types.ts'
+import type { MachineClass } from './token-type.ts'
 
 /** What is kept of a token: all that it says, and never the token. */
 export interface TokenRow {

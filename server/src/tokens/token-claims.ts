@@ -2,7 +2,7 @@ import { Exactly } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Claims } from '../principals/oidc/compact-jws.ts'
-import { accessTokenType, type MachineClass, typeOf } from './token-types.ts'
+import { accessTokenType, type MachineClass, typeOf } from './token-type.ts'
 
 /** As the database spells one: a second spelling would be a second token. */
 const Uuid = Type.String({ pattern: '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$' })

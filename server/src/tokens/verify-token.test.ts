@@ -6,7 +6,7 @@ import { newId } from '../kernel/ids.ts'
 import type { VerifyingKey } from '../keys/key-set.ts'
 import { ownAlgorithms } from './signature.ts'
 import { audience, claimsAt, forged, issuer, keySetOf, type OwnKey, ownKey } from './testing/own-keys.ts'
-import { typeOf } from './token-types.ts'
+import { typeOf } from './token-type.ts'
 import { requireTime, verifyToken } from './verify-token.ts'
 
 const iat = 1_900_000_000

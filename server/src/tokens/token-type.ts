@@ -19,6 +19,3 @@ export const typeOf = {
 export const accessTokenType = 'at+jwt'
 
 export type TokenType = (typeof typeOf)[MachineClass] | typeof accessTokenType
-
-const types: ReadonlySet<string> = new Set([...Object.values(typeOf), accessTokenType])
-export const isTokenType = (typ: string): typ is TokenType => types.has(typ)
