@@ -4,11 +4,13 @@ import { importJWK, type JWK, jwtVerify } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded, testKeys, tokenIssuer } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
+import { countedDatabase } from '../../../test/replicas/counted-database.ts'
 import { appendWith } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
 import { authorize } from '../authz/authorize.ts'
 import { platformKind, thePlatform } from '../authz/kind.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
+import { keepFresh } from '../epochs/fresh.ts'
 import { answer } from '../http/answer.ts'
 import { auditKey } from '../installation/own-secrets.ts'
 import { activateKey, beginGrace, endKey, findKey, liveKeys, lockKeys } from './signing-key-queries.ts'
@@ -186,4 +188,37 @@ describe('under load on three processes', () => {
     const { body } = await machine.ask()
     for (const base of all) expect(await presented(body.access_token, base)).toBe(200)
   }, 60_000)
+})
+
+const kidOf = (token: string): string => JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()).kid
+const everywhere = (token: string) => Promise.all(all.map((base) => presented(token, base)))
+
+test('TI-13 a token passes until its key is put away, and then nowhere', async () => {
+  const { body } = await machine.ask()
+  const token: string = body.access_token
+  expect(await everywhere(token)).toEqual([200, 200, 200])
+  await live.sql(`update signing_keys set created_at = created_at - interval '1 day' where state = 'staged'`)
+  expect((await live.call('ada', 'POST', `${path}/rotate`, reason)).status).toBe(200)
+  expect(await everywhere(token)).toEqual([200, 200, 200])
+  expect(kidOf((await machine.ask()).body.access_token)).not.toBe(kidOf(token))
+  expect((await live.call('ada', 'POST', `${path}/${kidOf(token)}/retire`, reason, all[1])).status).toBe(200)
+  expect(await everywhere(token)).toEqual([401, 401, 401])
+})
+
+test('TI-13 a storm of keys that nobody knows reads no key, and good tokens pass through it', async () => {
+  const counted = countedDatabase(live.database)
+  const { url } = await live.replica((parts) => ({ ...parts, fresh: keepFresh(counted.database, { limit_ms: 20_000 }) }))
+  const { access_token } = (await machine.ask()).body
+  expect(await presented(access_token, url)).toBe(200)
+  const [, payload, signature] = access_token.split('.')
+  const unknown = (at: number) => {
+    const header = Buffer.from(JSON.stringify({ alg: 'ES256', kid: `unknown-key-${at}`, typ: 'sa+jwt' })).toString('base64url')
+    return `${header}.${payload}.${signature}`
+  }
+  counted.forget()
+  const storm = Promise.all(Array.from({ length: 200 }, (_, at) => presented(unknown(at), url)))
+  const good = Promise.all(Array.from({ length: 10 }, () => presented(access_token, url)))
+  expect(new Set(await storm)).toEqual(new Set([401]))
+  expect(new Set(await good)).toEqual(new Set([200]))
+  expect(counted.naming('signing_keys')).toBe(0)
 })
