@@ -59,7 +59,7 @@ describe('a connection that the database ends, and a record that it refuses', ()
         [
           ...['organizations', 'projects', 'users', 'project_memberships', 'tenant_memberships', 'policy_values', 'policy_constraints'],
           ...['role_definitions', 'role_definition_versions', 'platform_role_bindings', 'tenant_role_bindings', 'project_role_bindings'],
-          'invitations',
+          ...['invitations', 'service_accounts', 'service_account_keys', 'signing_keys', 'issued_tokens', 'token_cutoffs'],
         ],
       ],
     ] as const) {
@@ -76,6 +76,12 @@ describe('a connection that the database ends, and a record that it refuses', ()
     await clone.drop()
   })
 
+  /** Behind whoever used the next key another is made, in its own time. */
+  const quietHash = async () => {
+    await expect.poll(() => world.sql(`select kid from signing_keys where state = 'staged'`)).toHaveLength(1)
+    return stateHash(world.sql)
+  }
+
   test.for(operations)(
     'HO-07 %s answers 503 and leaves nothing behind when its connection is ended at any statement',
     async (operation) => {
@@ -83,7 +89,7 @@ describe('a connection that the database ends, and a record that it refuses', ()
       const points = Array.from({ length: statements }, (_, index) => `before statement ${index + 1}`)
       for (const point of [...points, 'before_commit']) {
         const asking = await world.prepare(operation, world.stageOn(url))
-        const before = await stateHash(world.sql)
+        const before = await quietHash()
         armed = point
         const { intent, status } = await timed(world, url, operation, asking)
         expect(`${point} ${status}`).toBe(`${point} 503`)
@@ -104,7 +110,7 @@ describe('a connection that the database ends, and a record that it refuses', ()
       }
       for (const refusal of ['refuse_record', 'refuse_change']) {
         const asking = await world.prepare(operation, world.stageOn(url))
-        const before = await stateHash(world.sql)
+        const before = await quietHash()
         await switched('enable', refusal)
         const { intent, status } = await timed(world, url, operation, asking)
         await switched('disable', refusal)
