@@ -5,6 +5,7 @@ import { appendWith } from '../server/src/audit/append.ts'
 import { verifyChains } from '../server/src/audit/verify-chains.ts'
 import { parseKeyRing } from '../server/src/custody/key-ring.ts'
 import { type Database, openDatabase } from '../server/src/db/database.ts'
+import { freePort } from '../server/src/db/embedded/free-port.ts'
 import { keepFresh } from '../server/src/epochs/fresh.ts'
 import { createServer, type ServerParts } from '../server/src/http/server.ts'
 import { auditKey } from '../server/src/installation/own-secrets.ts'
@@ -55,7 +56,7 @@ type Broken = Partial<ServerParts> | ((parts: ServerParts) => ServerParts)
  * The real server on a real port with a database and an issuer of its own. A test of a broken product passes a broken part: the
  * server itself has no switch for it.
  */
-export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking> = {}) => {
+export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking> = {}, { is_own_issuer = false } = {}) => {
   const clone = await cloneDatabase()
   const issuer = await localIssuer()
   await seedDevelopment({ databaseUrl: clone.appUrl, issuer: issuer.issuer, keys: testKeys })
@@ -63,6 +64,9 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
 
   /** One more process's worth of server on the same database. */
   const replica = async (changed: Broken = {}, signing: Partial<KeyMaking> = {}) => {
+    // Where it issues tokens under the very address that it is reached at, the address must be known before it listens.
+    const port = is_own_issuer ? await freePort() : 0
+    const url = `http://127.0.0.1:${port}`
     const database: Database = openDatabase({ url: clone.appUrl, max_connections: 8 })
     const tokens = humanTokens([issuer.settings])
     const key = await auditKey(database, parseKeyRing(testKeys))
@@ -82,13 +86,13 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
         tokens,
         verify: async () => ({ ...(await database.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }),
         cursor_key: new Secret('test-'.padEnd(48, 'k')),
-        issuer: tokenIssuer,
+        issuer: is_own_issuer ? { ...tokenIssuer, url } : tokenIssuer,
         keys: { want: keySetSource(ring), sign: createSigner({ ring, transit: tending.transit }), tendSoon },
       }),
       logger: false,
     }
     const app = await createServer(typeof changed === 'function' ? changed(parts) : { ...parts, ...changed })
-    await app.listen({ host: '127.0.0.1', port: 0 })
+    await app.listen({ host: '127.0.0.1', port })
     closing.unshift(async () => {
       await app.close()
       tokens.stop()

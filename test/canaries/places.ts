@@ -98,6 +98,7 @@ const places: readonly Place[] = [
   ['an audience that is not allowed', {}, (text, body) => (body?.client_secret ? { body: { ...body, audience: text } } : null)],
   ['a scope that is none', {}, (text, body) => (body?.client_secret ? { body: { ...body, scope: `project.read ${text}` } } : null)],
   ['nothing but a scope that is none', {}, (text, body) => (body?.client_secret ? { body: { ...body, scope: text } } : null)],
+  ['a token to be looked at', {}, (text, body) => (body?.token ? { body: { ...body, token: text } } : null)],
   ['a type of resource', {}, (text, body) => (body?.client_secret ? { body: { ...body, resource_type: text } } : null)],
   ['a workflow', asWritten, (text, body) => (body?.client_secret ? { body: { ...body, source_workflow_id: text } } : null)],
   ['a name', asWritten, (text, body) => (body?.name ? { body: { ...body, name: text } } : null)],

@@ -18,7 +18,7 @@ import { realServer } from '../canaries/real-server.ts'
 import { ownPostgres } from '../faults/own-postgres.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'
 import { rawExchange } from '../fuzz/raw-exchange.ts'
-import { pathOf, rightfulCalls, writeServiceAccounts } from '../fuzz/rightful-calls.ts'
+import { formOf, pathOf, rightfulCalls, writeServiceAccounts } from '../fuzz/rightful-calls.ts'
 import { seeded, testKeys } from '../live-server.ts'
 
 type Postgres = Awaited<ReturnType<typeof ownPostgres>>
@@ -122,15 +122,18 @@ const sweep = async (url: string, secrets: readonly Marker[], calls = rightfulCa
   const send = async (call: (typeof rightfulCalls)[number], probe: Probe) => {
     const { operation, person, params } = call
     const { headers = {}, query, path, raw, body = call.body } = probe
-    const authorization = probe.authorization === undefined ? `Bearer ${await world.tokenOf(person)}` : probe.authorization
+    const isForm = operation.speaks === 'oauth'
+    const own = isForm ? null : `Bearer ${await world.tokenOf(person)}`
+    const authorization = probe.authorization === undefined ? own : probe.authorization
     const named = path === undefined ? params : Object.fromEntries(Object.keys(params).map((name) => [name, path]))
     const fresh = call.body?.slug ? { ...(body as object), slug: `s-${randomBytes(6).toString('hex')}` } : body
-    const sent = raw ?? (operation.body ? JSON.stringify(fresh) : undefined)
+    const written = () => (isForm ? formOf(fresh as Record<string, unknown>) : JSON.stringify(fresh))
+    const sent = raw ?? (operation.body ? written() : undefined)
     const response = await fetch(`${url}${pathOf(operation.path, named)}${query ? `?${query}` : ''}`, {
       method: operation.method,
       headers: {
         ...(authorization === null ? {} : { authorization }),
-        ...(sent === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(sent === undefined ? {} : { 'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json' }),
         ...headers,
       },
       ...(sent === undefined ? {} : { body: sent }),

@@ -7,9 +7,13 @@ import { actionsOf, isKeyed, operationOf, recipes } from './recipes.ts'
 import { readRecord, readState, replayFaults, type Sql, type State, steps } from './replay.ts'
 
 const isGood = (status: number) => status >= 200 && status < 300
+/** OAuth has no name for it, but the status is the same. */
+const isToldBefore = (operation: string, status: number, body: unknown): boolean =>
+  operationOf(operation).speaks === 'oauth' ? status === 409 : (body as { code?: string } | null)?.code === 'credential_already_issued'
+
 /** A secret is shown once: who asks again is told that it was made, and which one it is. */
 const isSettled = (operation: string, { status, body }: NonNullable<Attempt['answer']>): boolean =>
-  isGood(status) || (operationOf(operation).is_secret_reply && (body as { code?: string } | null)?.code === 'credential_already_issued')
+  isGood(status) || (operationOf(operation).is_secret_reply && isToldBefore(operation, status, body))
 
 export interface Verdict {
   /** Whether it happened; null where that cannot be said, which is itself a fault. */

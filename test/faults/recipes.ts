@@ -721,6 +721,24 @@ export const recipes: Readonly<Record<string, Recipe>> = {
     }),
     effect: ({ body }) => [part('cut-off', 'token_cutoffs where subject_id = $1 and reason = $2', body.project_id, body.reason)],
   },
+  'oauth.token.issue': {
+    prepare: async (stage) => {
+      const { key_id, client_secret } = await aCredential(stage)
+      return { person: 'alice', params: {}, body: { grant_type: 'client_credentials', client_id: key_id, client_secret } }
+    },
+    effect: ({ body }) => [part('token', 'issued_tokens where credential_id = $1', body.client_id)],
+    actions: ['auth.token.issue'],
+  },
+  'oauth.token.revoke': {
+    prepare: async (stage) => {
+      const credential = await aCredential(stage)
+      const { key_id: client_id, client_secret } = credential
+      const issued: unknown = await stage.done('auth.service_account_token.issue', { person: 'alice', params: {}, body: credential })
+      return { person: 'alice', params: {}, body: { client_id, client_secret, token: (issued as { access_token: string }).access_token } }
+    },
+    effect: ({ body }) => [part('revoked', 'issued_tokens where credential_id = $1 and revoked_at is not null', body.client_id)],
+    actions: ['auth.token.revoke'],
+  },
   'signing_key.retire': onKeys('retire', 'retired'),
   'signing_key.revoke': onKeys('revoke', 'revoked'),
   'signing_key.rotate': {

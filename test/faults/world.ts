@@ -10,7 +10,7 @@ import { auditKey } from '../../server/src/installation/own-secrets.ts'
 import { fixedId } from '../../server/src/kernel/ids.ts'
 import { localIssuer, signText } from '../../server/src/principals/oidc/testing/local-issuer.ts'
 import { seedDevelopment } from '../../server/src/seed-development.ts'
-import { pathOf } from '../fuzz/rightful-calls.ts'
+import { formOf, pathOf } from '../fuzz/rightful-calls.ts'
 import { seeded, testKeys } from '../live-server.ts'
 import { composeServer } from './compose.ts'
 import { type Attempt, type Intent, openJournal } from './journal.ts'
@@ -109,6 +109,7 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
   const ask = async (url: string, intent: Intent, correlation_id = newCorrelation()): Promise<Attempt['answer']> => {
     const { method, path, person, body, key: idempotencyKey, operation } = intent
     const hasBody = operationOf(operation).body !== undefined
+    const isForm = operationOf(operation).speaks === 'oauth'
     const token = await tokenOf(person)
     journal.sent(intent, correlation_id)
     try {
@@ -116,13 +117,13 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
         method,
         signal: AbortSignal.timeout(30_000),
         headers: {
-          authorization: `Bearer ${token}`,
+          ...(isForm ? {} : { authorization: `Bearer ${token}` }),
           'x-request-id': correlation_id,
           connection: 'close',
           ...(isKeyed(operation) ? { 'idempotency-key': idempotencyKey } : {}),
-          ...(hasBody ? { 'content-type': 'application/json' } : {}),
+          ...(hasBody ? { 'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json' } : {}),
         },
-        ...(hasBody ? { body: JSON.stringify(body) } : {}),
+        ...(hasBody ? { body: isForm ? formOf(body) : JSON.stringify(body) } : {}),
       })
       const text = await response.text()
       const answer = { status: response.status, body: text === '' ? null : JSON.parse(text) }

@@ -8,19 +8,27 @@ export interface Documented {
   readonly method: string
   readonly path: string
   readonly parameters: readonly { name: string; in: 'path' | 'query' | 'header'; required: boolean; schema: Schema }[]
-  readonly requestBody?: { readonly content: { readonly 'application/json': { readonly schema: Schema } } }
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
   readonly responses: Readonly<Record<string, { description: string; content?: Readonly<Record<string, { schema?: Schema }>> }>>
 }
 
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Omit<Documented, 'method' | 'path'>>>>>
-  readonly components: { readonly schemas: { readonly Problem: Schema } }
+  readonly components: { readonly schemas: { readonly Problem: Schema; readonly OAuthError: Schema } }
 }
 
 export const documentedOperations = ({ paths }: Document): Documented[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
   )
+
+const form = 'application/x-www-form-urlencoded'
+
+/** Whether it is asked in the manner of OAuth, and so refuses in it. */
+export const isOAuth = ({ requestBody }: Documented): boolean => requestBody?.content[form] !== undefined
+
+export const bodySchemaOf = ({ requestBody }: Documented): Schema | undefined =>
+  (requestBody?.content['application/json'] ?? requestBody?.content[form])?.schema
 
 const ajv = new Ajv({ strict: false, validateFormats: false })
 const compiled = new WeakMap<object, (value: unknown) => boolean>()
@@ -31,7 +39,8 @@ const fits = (schema: Schema, value: unknown): boolean => {
 }
 
 /** What an answer does that the document does not say. Empty is what a caller was promised. */
-export const faultsOf = ({ components }: Document, { responses }: Documented, { status, headers, body, text }: Answered): string[] => {
+export const faultsOf = ({ components }: Document, documented: Documented, { status, headers, body, text }: Answered): string[] => {
+  const { responses } = documented
   const faults: string[] = []
   const promised = responses[status]
   if (status >= 500) faults.push(`${status}: the server is at fault`)
@@ -51,6 +60,11 @@ export const faultsOf = ({ components }: Document, { responses }: Documented, { 
             .map((line) => JSON.parse(line))
     if (content.schema && !values.every((value) => fits(content.schema!, value))) faults.push('the body is not what its schema says')
     return faults
+  }
+  if (isOAuth(documented)) {
+    if (type !== 'application/json' || !fits({ ...components.schemas.OAuthError, additionalProperties: false }, body))
+      return [...faults, 'no error of OAuth']
+    return promised.description.includes(`\`${body.error}\``) ? faults : [...faults, `${body.error} is not documented for ${status}`]
   }
   if (type !== 'application/json' || !fits({ ...components.schemas.Problem, additionalProperties: false }, body))
     return [...faults, 'no problem body']

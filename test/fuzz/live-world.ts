@@ -98,6 +98,7 @@ export const liveWorld = async (live: LiveServer) => {
   // A key that nobody ends, to ask for tokens with.
   const issuing = await make('alice', ownAccounts, { name: 'Issuing', slug: 'issuing' })
   const { body: credential } = await live.call('alice', 'POST', `${ownAccounts}/${issuing}/keys`, { body: {} })
+  const client = { client_id: credential.key_id, client_secret: credential.client_secret }
   // Their owners have lost the role by other means than the product's.
   const ownerless: string[] = []
   for (let n = 0; n < 3; n += 1)
@@ -207,6 +208,13 @@ export const liveWorld = async (live: LiveServer) => {
         ...{ resource_type: undefined, resource_id: undefined, audience: undefined, scope: undefined },
       },
     }),
+    'oauth.token.issue': () => ({
+      person: 'alice',
+      params: {},
+      body: { ...client, grant_type: 'client_credentials', audience: undefined, resource: undefined, scope: undefined },
+    }),
+    'oauth.token.introspect': () => ({ person: 'alice', params: {}, body: client }),
+    'oauth.token.revoke': () => ({ person: 'alice', params: {}, body: client }),
     'auth.token.list_of_project': () => ({ person: 'alice', params: { project_id: own } }),
     'auth.token.revoke': (pick) => ({
       person: 'alice',

@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
-import type { Documented } from './documented.ts'
+import { bodySchemaOf, type Documented } from './documented.ts'
 import { junk, membersOf } from './values.ts'
 
 /** What is done to a request that would have been in order. */
@@ -58,7 +58,7 @@ const perturbations: Arbitrary<Perturbation> = fc.oneof(
 
 const plansFor = (operation: Documented): Arbitrary<Plan> => {
   const queries = operation.parameters.filter((parameter) => parameter.in === 'query' && parameter.name !== 'cursor')
-  const schema = operation.requestBody?.content['application/json'].schema
+  const schema = bodySchemaOf(operation)
   const optional = <T>(value: Arbitrary<T>) => fc.option(value, { freq: 2, nil: undefined })
   const headers = fc
     .record({

@@ -4,6 +4,7 @@ import { uuidPattern } from '@gatehouse/contract/shapes'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
 import {
+  bearerFor,
   bindingOf,
   constraintOf,
   invitationOf,
@@ -11,6 +12,7 @@ import {
   pathOf,
   rightfulCalls,
   roleOf,
+  sendingOf,
   serviceAccountOf,
   tokenOf,
   writeConstraints,
@@ -66,11 +68,19 @@ describe('errors', () => {
     return live.call(...call)
   }
 
+  const asked = (changed: object) => {
+    const { operation, body } = rightfulCalls.find((call) => call.operation.id === 'oauth.token.issue')!
+    return live.call(null, 'POST', operation.path, sendingOf(operation, { ...body, ...changed }))
+  }
+
   /** How each code comes about today, and on which operation. */
   const provoked: Partial<Record<ProblemCode, [operation: string | null, provoke: () => Promise<Answered>]>> = {
     validation_error: ['organization.update', () => live.call('alice', 'PATCH', aurora, { body: { name: 7 } })],
     invalid_request: ['organization.update', () => live.call('alice', 'PATCH', aurora, { raw: '{' })],
     cursor_invalid: ['organization.list', () => live.call('alice', 'GET', '/api/v1/orgs?cursor=AAAA')],
+    unsupported_grant_type: ['oauth.token.issue', () => asked({ grant_type: 'password' })],
+    invalid_scope: ['oauth.token.issue', () => asked({ scope: 'platform.admin' })],
+    invalid_target: ['oauth.token.issue', () => asked({ audience: 'nobody' })],
     token_missing: ['me.read', () => live.call(null, 'GET', '/api/v1/me')],
     token_invalid: ['me.read', () => live.call(null, 'GET', '/api/v1/me', { headers: { authorization: 'Bearer nonsense' } })],
     token_expired: [
@@ -197,8 +207,12 @@ describe('errors', () => {
     test(`HO-04 ${code}: status and message of the catalogue, four members at most, documented where it occurs`, async () => {
       const { status, body, headers } = await provoke()
       const { status: expected, message } = problems[code as ProblemCode]
-      expect({ status, body }).toMatchObject({ status: expected, body: { code, message, correlation_id: headers.get('x-request-id') } })
-      expect(Object.keys(body).filter((name) => !['code', 'message', 'correlation_id', 'details'].includes(name))).toEqual([])
+      if (operation?.startsWith('oauth.'))
+        expect({ status, body }).toEqual({ status: expected, body: { error: code, error_description: message } })
+      else {
+        expect({ status, body }).toMatchObject({ status: expected, body: { code, message, correlation_id: headers.get('x-request-id') } })
+        expect(Object.keys(body).filter((name) => !['code', 'message', 'correlation_id', 'details'].includes(name))).toEqual([])
+      }
       expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
       if (operation === null) return
       const { body: document } = await live.call(null, 'GET', '/openapi.json')
@@ -416,7 +430,16 @@ describe('fields', () => {
   for (const { operation, person, params, body } of rightfulCalls)
     test(`HO-04 ${operation.id} refuses unknown members and names them`, async () => {
       const path = pathOf(operation.path, params)
-      const inQuery = await live.call(person, operation.method, `${path}?surprise=1&sort=id`, body ? { body } : {})
+      const bearer = bearerFor(operation, person)
+      const inQuery = await live.call(bearer, operation.method, `${path}?surprise=1&sort=id`, sendingOf(operation, body))
+      if (operation.speaks === 'oauth') {
+        const error_description = 'surprise is not known here; sort is not known here'
+        expect(inQuery).toMatchObject({ status: 400, body: { error: 'invalid_request', error_description } })
+        // In a form they are not looked at, as OAuth wants it.
+        const inForm = await live.call(null, operation.method, path, sendingOf(operation, { ...body, surprise: 1, expires_at: 'x' }))
+        expect(inForm.status).toBe(operation.success)
+        return
+      }
       expect(inQuery).toMatchObject({ status: 400, body: { code: 'validation_error' } })
       expect(inQuery.body.details).toEqual([
         { in: 'query', field: 'surprise', message: 'is not known here' },

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Documented, documentedOperations, faultsOf } from '../../../test/fuzz/documented.ts'
+import { bodySchemaOf, type Documented, documentedOperations, faultsOf, isOAuth } from '../../../test/fuzz/documented.ts'
 import { inlined } from '../../../test/fuzz/inlined.ts'
 import { type LiveWorld, liveWorld } from '../../../test/fuzz/live-world.ts'
 import { type Plan, plansOf } from '../../../test/fuzz/plans.ts'
-import { pathOf } from '../../../test/fuzz/rightful-calls.ts'
+import { formOf, pathOf } from '../../../test/fuzz/rightful-calls.ts'
 import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import type { openApiDocument } from './openapi.ts'
 
@@ -49,20 +49,22 @@ const segment = (value: unknown) => {
 /** Puts live ids into the plan, then spoils it as planned. */
 const requestOf = ({ operation, pick, perturbation: change, ...plan }: Plan, cursors: ReadonlyMap<string, string>): Request => {
   const { person: rightful, params: own, body: live } = world.callFor(operation.operationId, pick)
-  let person: string | null = rightful
+  // Where a form says who asks, a header would say it a second time.
+  let person: string | null = isOAuth(operation) ? null : rightful
   const params = { ...own }
   let body: Record<string, unknown> | undefined = plan.body && { ...plan.body, ...live }
   // An optional id that nobody chose would be an unknown one.
-  const properties = operation.requestBody?.content['application/json'].schema.properties as
-    | Record<string, { pattern?: string }>
-    | undefined
+  const properties = bodySchemaOf(operation)?.properties as Record<string, { pattern?: string }> | undefined
   for (const name of Object.keys(body ?? {}))
     if (name.endsWith('_id') && properties?.[name] && !(name in (live ?? {}))) body = { ...body, [name]: seeded.user('anna') }
   const query: Record<string, unknown> = { ...plan.query }
   if ('tenant_id' in query) query.tenant_id = seeded.org.aurora
   if ('org_id' in query) query.org_id = seeded.org.aurora
   if ('project_id' in query && operation.operationId === 'me.permissions') query.project_id = seeded.project.aurora
-  const headers: Record<string, string> = { ...plan.headers }
+  const headers: Record<string, string> = {
+    ...(isOAuth(operation) ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
+    ...plan.headers,
+  }
   let raw: string | undefined
 
   const nth = (names: readonly string[]) => names[('which' in change ? change.which : 0) % Math.max(1, names.length)]
@@ -114,7 +116,7 @@ const requestOf = ({ operation, pick, perturbation: change, ...plan }: Plan, cur
   const cursor = cursors.get(`${operation.operationId} ${person} ${place} ${JSON.stringify({ ...query, limit: 0 })}`)
   if (cursor && pick % 2 === 0) query.cursor = cursor
   const isBodyless = operation.method === 'GET'
-  const bytes = isBodyless ? undefined : (raw ?? (body && JSON.stringify(body)))
+  const bytes = isBodyless ? undefined : (raw ?? (body && (isOAuth(operation) ? formOf(body) : JSON.stringify(body))))
   return {
     person,
     method: operation.method,

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tcpProxy } from '../../../test/faults/tcp-proxy.ts'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
-import { pathOf, rightfulCalls, writeServiceAccounts } from '../../../test/fuzz/rightful-calls.ts'
+import { bearerFor, pathOf, rightfulCalls, sendingOf, writeServiceAccounts } from '../../../test/fuzz/rightful-calls.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { countedAppend } from '../audit/counted-append.ts'
 import { openDatabase } from '../db/database.ts'
@@ -100,8 +100,9 @@ describe('log lines', () => {
 
   test('AU-06 every operation is told by its id', async () => {
     for (const [index, { operation, person, params, body }] of rightfulCalls.entries()) {
-      const sending = { ...named(`told-${index}`), ...(operation.body ? { body } : {}) }
-      await live.call(person, operation.method, pathOf(operation.path, params), sending)
+      const { headers, ...sending } = sendingOf(operation, operation.body ? body : undefined)
+      const told = { ...sending, headers: { ...named(`told-${index}`).headers, ...headers } }
+      await live.call(bearerFor(operation, person), operation.method, pathOf(operation.path, params), told)
     }
     for (const [index, { operation, person, actor_id = seeded.user(person) }] of rightfulCalls.entries()) {
       const told = await linesOf(`told-${index}`)

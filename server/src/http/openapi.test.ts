@@ -1,3 +1,4 @@
+import { oauthErrorOf } from '@gatehouse/contract/oauth-errors'
 import { operations } from '@gatehouse/contract/operations'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { Ajv } from 'ajv'
@@ -37,7 +38,8 @@ describe.for(operations)('$id', (operation) => {
     for (const actor of operation.actors) expect(description).toContain(`\`${actor}\``)
     expect(extra['x-actors']).toEqual(operation.actors)
     expect(extra['x-actions']).toEqual(operation.actions)
-    expect(security).toEqual([{ bearer: [] }])
+    const inHeader = { bearer: [{ bearer: [] }], credential: [], client: [{ bearer: [] }] }[operation.identified_by]
+    expect(security).toEqual([...inHeader, ...(operation.speaks === 'oauth' ? [{ client: [] }, {}] : [])])
     expect(description.includes('allowlist')).toBe(operation.actors.includes('shared_runtime_operator'))
   })
 
@@ -48,19 +50,25 @@ describe.for(operations)('$id', (operation) => {
   })
 
   test('HO-04 documents every problem it can answer with, under the status of the catalogue', () => {
-    for (const code of problemsOf(operation)) expect(responses[problems[code].status]!.description).toContain(`\`${code}\``)
+    const isOAuth = operation.speaks === 'oauth'
+    for (const code of problemsOf(operation)) {
+      const [status, name] = isOAuth ? [oauthErrorOf(code).status, oauthErrorOf(code).error] : [problems[code].status, code]
+      expect(responses[status]!.description).toContain(`\`${name}\``)
+    }
     for (const [status, { content }] of Object.entries(responses)) {
       if (status === `${operation.success}`) continue
-      expect(content!['application/json']!.schema).toEqual({ $ref: '#/components/schemas/Problem' })
+      expect(content!['application/json']!.schema).toEqual({ $ref: `#/components/schemas/${isOAuth ? 'OAuthError' : 'Problem'}` })
     }
     const mentioned = Object.values(responses).flatMap(({ description: text }) => [...text.matchAll(/`(\w+)`:/g)].map(([, code]) => code!))
-    expect(mentioned.filter((code) => !Object.hasOwn(problems, code))).toEqual([])
+    const known: string[] = isOAuth ? problemsOf(operation).map((code) => oauthErrorOf(code).error) : Object.keys(problems)
+    expect(mentioned.filter((code) => !known.includes(code))).toEqual([])
   })
 
   test('HO-04 has schemas that any JSON Schema reader can compile', () => {
     const ajv = new Ajv({ strict: true, strictTypes: false, formats: { uuid: true, 'date-time': true } })
     for (const { schema } of parameters) ajv.compile(schema)
-    if (requestBody) ajv.compile(requestBody.content['application/json']!.schema)
+    const media = operation.speaks === 'oauth' ? 'application/x-www-form-urlencoded' : 'application/json'
+    if (requestBody) ajv.compile(requestBody.content[media]!.schema)
     const success = responses[operation.success]!
     if (operation.reply) ajv.compile(success.content!['application/json']!.schema)
     else expect(success.content).toBeUndefined()
