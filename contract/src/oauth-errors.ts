@@ -17,6 +17,7 @@ const named: Partial<Record<ProblemCode, Told>> = {
   token_missing: { error: 'invalid_client', status: 401 },
   token_invalid: { error: 'invalid_client', status: 401 },
   token_expired: { error: 'invalid_client', status: 401 },
+  proof_invalid: { error: 'invalid_dpop_proof', status: 400 },
   insufficient_permissions: { error: 'unauthorized_client', status: 400 },
   unsupported_grant_type: { error: 'unsupported_grant_type', status: 400 },
   invalid_scope: { error: 'invalid_scope', status: 400 },

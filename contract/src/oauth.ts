@@ -11,6 +11,11 @@ const field = (maxLength: number, description: string) => Type.Optional(Type.Str
 const client = {
   client_id: field(200, 'The id of a service account’s key. Not needed where the header says it.'),
   client_secret: field(200, 'Its secret (`client_secret_post`), unless it is in the header (`client_secret_basic`).'),
+  client_assertion: field(
+    16_384,
+    'A JWT that the client signed with the key whose public part is registered (`private_key_jwt`, RFC 7523).',
+  ),
+  client_assertion_type: field(200, '`urn:ietf:params:oauth:client-assertion-type:jwt-bearer`.'),
 }
 export type ClientForm = Static<ReturnType<typeof Form<typeof client>>>
 
@@ -28,7 +33,7 @@ export const TokenReply = Exactly({
     description:
       'A JWT of the type `at+jwt` (RFC 9068). A resource server may rely on `iss`, `aud`, `sub`, `client_id`, `actor_type`, `org_id`, `project_id`, `scope`, `iat`, `exp` and `jti`, after it has verified signature, type, issuer, audience and time; whether the token was revoked since, only introspection says. To whoever asked for the token it is an opaque text.',
   }),
-  token_type: OneOf(['Bearer']),
+  token_type: OneOf(['Bearer', 'DPoP']),
   expires_in: Type.Integer(),
   scope: Type.String({ description: 'What was granted.' }),
 })
@@ -60,7 +65,7 @@ export const Introspection = Type.Object(
     active: Type.Boolean(),
     scope: Type.Optional(Type.String()),
     client_id: Type.Optional(Type.String()),
-    token_type: Type.Optional(OneOf(['Bearer'])),
+    token_type: Type.Optional(OneOf(['Bearer', 'DPoP'])),
     exp: Type.Optional(Type.Integer()),
     iat: Type.Optional(Type.Integer()),
     sub: Type.Optional(Id('actor')),
@@ -70,6 +75,9 @@ export const Introspection = Type.Object(
     actor_type: Type.Optional(OneOf(actorTypes)),
     org_id: Type.Optional(Id('organization')),
     project_id: Type.Optional(Id('project')),
+    cnf: Type.Optional(
+      Exactly({ jkt: Type.String({ description: 'The thumbprint of the key whose holder alone may use it (RFC 9449).' }) }),
+    ),
   },
   { additionalProperties: false, description: 'Where `active` is false, it is the only member.' },
 )

@@ -14,6 +14,7 @@ import { keySetSource } from './keys/key-set.ts'
 import { createSigner } from './keys/signer.ts'
 import { tendKeys } from './keys/tend-keys.ts'
 import { createTransit } from './keys/transit.ts'
+import { forgetUsedProofs } from './oauth/used-proofs.ts'
 import { openInstallation } from './open-installation.ts'
 import { humanTokens } from './principals/oidc/human-tokens.ts'
 import { sentenceOf } from './start-sentence.ts'
@@ -65,6 +66,7 @@ const start = async () => {
     return { timer: setInterval(tick, seconds * 1000), tick }
   }
   const sweep = every(600, 'sweeping old answers', () => forgetOldAnswers(database))
+  const proofs = every(600, 'sweeping used proofs', () => forgetUsedProofs(database))
   const checkpoint = every(config.checkpoint_seconds, 'writing a checkpoint', async () => {
     try {
       metrics.checkpointed(await writeCheckpoint(database, checkpoints))
@@ -85,7 +87,7 @@ const start = async () => {
     if (stopping) return
     stopping = true
     log.info({ because }, 'stopping')
-    for (const { timer } of [sweep, checkpoint, counts, keys]) clearInterval(timer)
+    for (const { timer } of [sweep, proofs, checkpoint, counts, keys]) clearInterval(timer)
     // Requests under way are answered; what comes after gets no connection.
     await app.close()
     await counts.tick()

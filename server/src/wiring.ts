@@ -5,6 +5,7 @@ import type { Database } from './db/database.ts'
 import { decisionRoutes } from './decisions/decision-routes.ts'
 import type { Fresh, FreshReader, Wanted } from './epochs/fresh.ts'
 import { sealedCursors } from './http/cursor.ts'
+import type { ShownToken } from './http/read-request.ts'
 import { type EnvelopeColumn, installationEnvelopes } from './installation/rewrap.ts'
 import { endInvitations } from './invitations/end-with-membership.ts'
 import { invitationRoutes } from './invitations/invitation-routes.ts'
@@ -14,7 +15,9 @@ import type { KeySet } from './keys/key-set.ts'
 import { publicKeys } from './keys/public-keys.ts'
 import type { Sign } from './keys/signer.ts'
 import { signingKeyRoutes } from './keys/signing-key-routes.ts'
+import { holding } from './oauth/holder.ts'
 import { oauthWith } from './oauth/oauth-routes.ts'
+import { proofUsing } from './oauth/used-proofs.ts'
 import { policyAdminRoutes } from './policy-admin/policy-admin-routes.ts'
 import type { UserDisabling } from './principals/disable-user.ts'
 import { identifyPerson } from './principals/identify-person.ts'
@@ -28,7 +31,7 @@ import { serviceAccountRoutes } from './service-accounts/service-account-routes.
 import type { TenancySubscribers } from './tenancy/subscribers.ts'
 import { tenancyRoutes } from './tenancy/tenancy-routes.ts'
 import { endTokensOfOrganization, endTokensOfProject } from './tokens/end-with-scope.ts'
-import { identifyMachine, issuerNamedBy } from './tokens/identify-machine.ts'
+import { identifyMachine, issuerNamedBy, type RequireHolder } from './tokens/identify-machine.ts'
 import { type GateAndIssuer, gateAndIssuer } from './tokens/issuing.ts'
 import { tokenAdminRoutes } from './tokens/token-admin-routes.ts'
 import { tokenRoutes } from './tokens/token-routes.ts'
@@ -78,18 +81,27 @@ const answersWith = ({ verify, keys }: Pick<Parts, 'verify' | 'keys'>, issuing: 
 ]
 
 /** Our own tokens are machines'; whoever brings another's is a person. */
-const identifyWith = ({ tokens, database, append, issuer, keys }: Pick<Parts, 'tokens' | 'database' | 'append' | 'issuer' | 'keys'>) => {
+const identifyWith = (
+  { tokens, database, append, issuer, keys }: Pick<Parts, 'tokens' | 'database' | 'append' | 'issuer' | 'keys'>,
+  requireHolder: RequireHolder,
+) => {
   const person = identifyPerson(tokens, database, tenancySubscribers, append)
-  const machine = identifyMachine(keys.want, { issuer: issuer.url, audience: issuer.audience })
-  return async (token: string, correlation_id: string, fresh: FreshReader): Promise<Actor> =>
-    issuerNamedBy(token) === issuer.url ? machine(token, fresh) : person(token, correlation_id, fresh)
+  const machine = identifyMachine(keys.want, { issuer: issuer.url, audience: issuer.audience }, requireHolder)
+  return async (shown: ShownToken, correlation_id: string, fresh: FreshReader): Promise<Actor> => {
+    if (issuerNamedBy(shown.token) === issuer.url) return machine(shown, fresh)
+    // No token of a person's is bound to a key that we could ask for.
+    await requireHolder(shown, null, fresh)
+    return person(shown.token, correlation_id, fresh)
+  }
 }
 
 /** The product behind its HTTP door; who composes a server adds how it is observed and stopped. */
 export const composed = ({ database, fresh, append, verify, cursor_key, tokens, issuer, keys }: Parts) => {
   const issuing = gateAndIssuer({ database, fresh, append, issuer, keys })
-  const identify = identifyWith({ tokens, database, append, issuer, keys })
-  const oauth = oauthWith({ database, fresh, append, issuer, keys, ...issuing, identify })
+  const useProof = proofUsing(database)
+  const holders = holding(useProof, issuer.url)
+  const identify = identifyWith({ tokens, database, append, issuer, keys }, holders.requireHolder)
+  const oauth = oauthWith({ database, fresh, append, issuer, keys, ...issuing, useProof, holders, identify })
   return {
     answers: [...answersWith({ verify, keys }, issuing), ...oauth.routes],
     documents: [publicKeys(keys.want), ...oauth.documents],

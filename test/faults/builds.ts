@@ -85,10 +85,11 @@ const cachingIdentities =
     const known = new Map<string, ReturnType<ServerParts['identify']>>()
     return {
       ...parts,
-      identify: (token, ...rest) => {
+      identify: (shown, ...rest) => {
+        const { token } = shown
         const before = known.get(token)
         if (before) return before
-        const found = parts.identify(token, ...rest)
+        const found = parts.identify(shown, ...rest)
         known.set(token, found)
         found.catch(() => known.delete(token))
         setTimeout(() => known.delete(token), milliseconds).unref()

@@ -13,6 +13,7 @@ import type { Cursors } from './cursor.ts'
 import { answeredBefore, idempotencyKeyOf, keep, requestHash } from './idempotency.ts'
 import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
 import { requireAgreement } from './project-header.ts'
+import { oneText } from './read-request.ts'
 
 export interface Rails {
   readonly database: Database
@@ -135,9 +136,6 @@ const requireWithinToken = ({ token }: Actor, { org_id, project_id }: Asking['pa
   if (isOther(token?.tenant_id, org_id) || isOther(token?.project_id, project_id))
     throw new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' })
 }
-
-/** A header that was sent twice is two texts, of which neither is meant. */
-const oneText = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header.join(', ') : header)
 
 const isRefusal = (error: unknown): error is Problem =>
   error instanceof Problem && (error.status === 403 || error.status === 404 || error.code === 'policy_out_of_bounds')

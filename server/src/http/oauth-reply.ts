@@ -19,12 +19,14 @@ const describing = ({ code, message, details }: Problem): string => {
   return details.map(({ field, message: said }: { field: string; message: string }) => `${field} ${said}`).join('; ')
 }
 
-/** A refusal as OAuth tells it. The caller's own words are not in it. */
+/** A refusal as OAuth tells it. Of what the caller sent, it names at most a field. */
 export const oauthRefusal = (problem: Problem) => {
   const { error, status } = oauthErrorOf(problem.code)
   return { status, body: { error, error_description: describing(problem).replaceAll(unsaid, '?').slice(0, 500) } }
 }
 
 /** A challenge in the manner in which the caller tried; who did not try in a header could have. */
-export const oauthChallenge = (authorization: string | undefined): string =>
-  /^bearer(?: |$)/i.test(authorization ?? '') ? 'Bearer error="invalid_token"' : 'Basic realm="gatehouse", charset="UTF-8"'
+export const oauthChallenge = (authorization = ''): string => {
+  if (/^dpop(?: |$)/i.test(authorization)) return 'DPoP error="invalid_token"'
+  return /^bearer(?: |$)/i.test(authorization) ? 'Bearer error="invalid_token"' : 'Basic realm="gatehouse", charset="UTF-8"'
+}

@@ -1,4 +1,5 @@
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
+import { proofAlgorithms } from '@gatehouse/contract/proofs'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../kernel/problem.ts'
 import { JsonRefused } from '../kernel/strict-json.ts'
@@ -37,7 +38,13 @@ const retryAfterSeconds = (problem: Problem): number | undefined => {
   return problem.status === 503 ? 1 : undefined
 }
 
-const bearerChallenge = ({ code }: Problem): string => (code === 'token_missing' ? 'Bearer' : 'Bearer error="invalid_token"')
+/** In the manner in which a token was shown; who showed a bound one as anybody's is told how he should have. */
+const challenge = ({ code }: Problem, authorization: string | undefined): string => {
+  if (code === 'token_missing') return 'Bearer'
+  const error = code === 'proof_invalid' ? 'invalid_dpop_proof' : 'invalid_token'
+  const isBound = code === 'proof_invalid' || /^dpop /i.test(authorization ?? '')
+  return isBound ? `DPoP error="${error}", algs="${proofAlgorithms.join(' ')}"` : `Bearer error="${error}"`
+}
 
 export const replyWithProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
   const problem = asProblem(error)
@@ -46,9 +53,9 @@ export const replyWithProblem = (error: unknown, request: FastifyRequest, reply:
   const retry = retryAfterSeconds(problem)
   if (retry !== undefined) reply.header('retry-after', retry)
   const isOAuth = request.routeOptions.config.operation?.speaks === 'oauth'
-  if (problem.status === 401)
-    reply.header('www-authenticate', isOAuth ? oauthChallenge(request.headers.authorization) : bearerChallenge(problem))
   const { status, body } = isOAuth ? oauthRefusal(problem) : { status: problem.status, body: problemBody(problem, request.id) }
+  const { authorization } = request.headers
+  if (status === 401) reply.header('www-authenticate', isOAuth ? oauthChallenge(authorization) : challenge(problem, authorization))
   return reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
 }
 

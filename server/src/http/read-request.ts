@@ -6,12 +6,32 @@ import { settleText } from '../kernel/strict-json.ts'
 import { settleIds } from './settle-ids.ts'
 import { readIntegers } from './validation.ts'
 
-export const bearerOf = (header: string | undefined): string => {
-  if (header === undefined) throw new Problem('token_missing')
-  const token = /^Bearer ([A-Za-z0-9._~+/=-]+)$/i.exec(header)?.[1]
-  if (token === undefined) throw new Problem('token_invalid')
-  return token
+/** A token, in which manner it is shown, and with which request: what a proof must fit that comes along. */
+export interface ShownToken {
+  readonly scheme: 'Bearer' | 'DPoP'
+  readonly token: string
+  readonly proof: string | undefined
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
 }
+
+interface Showing {
+  readonly authorization: string | undefined
+  readonly dpop: string | undefined
+  readonly method: string
+  readonly path: string
+}
+
+export const shownTokenOf = ({ authorization, dpop, method, path }: Showing): ShownToken => {
+  if (authorization === undefined) throw new Problem('token_missing')
+  const [, scheme, token] = /^(Bearer|DPoP) ([A-Za-z0-9._~+/=-]+)$/i.exec(authorization) ?? []
+  if (scheme === undefined || token === undefined) throw new Problem('token_invalid')
+  return { scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer', token, proof: dpop, method, path }
+}
+
+/** A header that was sent twice is two texts, of which neither is meant. */
+export const oneText = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header.join(', ') : header)
 
 /** Names under which credentials are sent, and what ours and signed tokens look like. */
 const credentialName =

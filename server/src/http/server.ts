@@ -22,7 +22,7 @@ import { openApiDocument } from './openapi.ts'
 import { rawProblem, replyWithProblem } from './problem-reply.ts'
 import { requestCounter } from './rate.ts'
 import { readForm } from './read-form.ts'
-import { bearerOf, requireMedia, requireNoCredentialInQuery, settleRequest } from './read-request.ts'
+import { oneText, requireMedia, requireNoCredentialInQuery, type ShownToken, settleRequest, shownTokenOf } from './read-request.ts'
 import { compileValidator } from './validation.ts'
 
 declare module 'fastify' {
@@ -48,8 +48,8 @@ export interface ServerParts extends Rails {
   /** What anybody may read. */
   readonly documents?: readonly PublicDocument[]
   readonly fresh: Fresh
-  /** Who a bearer token speaks for; throws a problem if for nobody. */
-  readonly identify: (token: string, correlation_id: string, fresh: FreshReader) => Promise<Actor>
+  /** Who a token speaks for; throws a problem if for nobody, or if it is not his who shows it. */
+  readonly identify: (shown: ShownToken, correlation_id: string, fresh: FreshReader) => Promise<Actor>
   /** Which machine an OAuth client is; throws a problem if none. */
   readonly identifyClient: (caller: Caller, form: unknown) => Promise<Actor>
   readonly logger: FastifyServerOptions['logger']
@@ -155,8 +155,10 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     if (operation.identified_by !== 'bearer') return requireMedia(operation, request.headers)
     // Before the body is read: a stranger's payload is not worth parsing.
     try {
-      const token = bearerOf(request.headers.authorization)
-      request.actor = await request.span.within('identify', () => parts.identify(token, request.id, request.fresh))
+      const { authorization, dpop } = request.headers
+      const path = request.url.split('?', 1)[0]!
+      const shown = shownTokenOf({ authorization, dpop: oneText(dpop), method: request.method, path })
+      request.actor = await request.span.within('identify', () => parts.identify(shown, request.id, request.fresh))
     } catch (error) {
       if (error instanceof Problem && error.status === 401) await countRequest(request)
       throw error

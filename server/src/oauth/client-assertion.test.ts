@@ -17,17 +17,17 @@ const [es, ed, rs] = pairs as [Pair, Pair, Pair]
 const read = (assertion: string, pair: Pair = es) => readAssertion(assertion, credentialOf(pair), rules)
 
 describe('an assertion of a client', () => {
-  test.each(pairs)('TI-22 signed with its registered key ($alg) says what it says', (pair) => {
+  test.each(pairs)('TI-17 signed with its registered key ($alg) says what it says', (pair) => {
     const claims = { jti: 'one', exp: Math.floor(at) + 60 }
     for (const header of [{}, { typ: 'JWT' }, { typ: 'client-authentication+jwt' }, { kid: 'mine' }])
       expect(read(assertionOf(pair, key_id, issuer, { claims, header }), pair)).toEqual({ ok: true, ...claims })
   })
 
-  test('TI-22 may call Ed25519 by its own name', () => {
+  test('TI-17 may call Ed25519 by its own name', () => {
     expect(read(assertionOf(ed, key_id, issuer, { header: { alg: 'Ed25519' } }), ed).ok).toBe(true)
   })
 
-  test('TI-22 is for our issuer or our token endpoint, and for nobody else besides', () => {
+  test('TI-17 is for our issuer or our token endpoint, and for nobody else besides', () => {
     for (const aud of [issuer, `${issuer}/oauth2/token`, [issuer], rules.audiences])
       expect(read(assertionOf(es, key_id, aud)).ok).toBe(true)
     for (const aud of [undefined, null, '', [], {}, 5, [5], `${issuer}/`, 'https://other.test', [issuer, 'https://other.test']])
@@ -54,7 +54,7 @@ describe('an assertion of a client', () => {
     ['with a number for a name', 'has no name of its own', { jti: 5 }],
     ['with a long name', 'has no name of its own', { jti: 'x'.repeat(256) }],
   ]
-  test.each(wrong)('TI-22 %s is refused', (_what, reason, claims) => {
+  test.each(wrong)('TI-17 %s is refused', (_what, reason, claims) => {
     expect(read(assertionOf(es, key_id, issuer, { claims }))).toEqual({ ok: false, reason })
   })
 
@@ -123,7 +123,7 @@ describe('an assertion of a client', () => {
       })
   })
 
-  test('TI-22 names its client, if it can be read at all', () => {
+  test('TI-17 names its client, if it can be read at all', () => {
     expect(clientNamedBy(assertionOf(es, key_id, issuer))).toBe(key_id)
     for (const bad of ['', 'a.b.c', assertionOf(es, key_id, issuer, { claims: { sub: 5 } })]) expect(clientNamedBy(bad)).toBe(undefined)
   })

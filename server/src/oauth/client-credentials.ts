@@ -5,15 +5,20 @@ import { accessToken, audienceIn, type Grant } from './grant.ts'
 /** A client that asks for itself (RFC 6749, 4.4): the token is its account's. */
 export const clientCredentials = ({ gate, issue }: GateAndIssuer): Grant => ({
   type: 'client_credentials',
-  issue: async ({ caller, client, form: { grant_type, scope, ...form } }) => {
+  issue: async ({ caller, client, holder, form: { grant_type, scope, ...form } }) => {
     const request = { ...audienceIn(form), ...(scope === undefined ? {} : { scope }) }
+    const verify = gate.verifier(caller, { key_id: client.client_id }, client.prove)
     const issued = await issue(caller, {
       operation: issueOAuthToken as never,
       request,
-      same_by: { grant_type, client_id: client.client_id, ...request },
-      verify: gate.verifier(caller, { key_id: client.client_id }, client.prove),
-      profile: accessToken(client),
+      same_by: { grant_type, client_id: client.client_id, ...request, ...(holder && { jkt: holder.jkt }) },
+      verify: async (fresh) => {
+        const verified = await verify(fresh)
+        await holder?.useProof()
+        return verified
+      },
+      profile: accessToken(client, holder),
     })
-    return { access_token: issued.access_token, token_type: 'Bearer', expires_in: issued.expires_in_seconds, scope: issued.scope }
+    return { access_token: issued.access_token, token_type: issued.token_type, expires_in: issued.expires_in_seconds, scope: issued.scope }
   },
 })

@@ -1,5 +1,6 @@
 import type { ClientForm } from '@gatehouse/contract/oauth'
 import { uuidPattern } from '@gatehouse/contract/shapes'
+import type { FreshReader } from '../epochs/fresh.ts'
 import { decodeFormText } from '../http/read-form.ts'
 import { Problem } from '../kernel/problem.ts'
 import { isSecretOf } from '../service-accounts/credential.ts'
@@ -9,6 +10,7 @@ import type { Prove } from '../tokens/verify-service-account.ts'
 export interface Shown {
   readonly authorization: string | undefined
   readonly form: ClientForm
+  readonly fresh: FreshReader
 }
 
 /** Which key a client says it has, and how it is found out whether it has it. */
@@ -20,7 +22,7 @@ export interface Presented {
 /** One way for a client to say who it is, under the name that the metadata of OAuth give it. */
 export interface ClientMethod {
   readonly name: string
-  readonly isTried: (shown: Shown) => boolean
+  readonly isTried: (shown: Pick<Shown, 'authorization' | 'form'>) => boolean
   /** Throws where it was tried in a manner that nobody can have meant. */
   readonly read: (shown: Shown) => Presented
 }
@@ -61,7 +63,7 @@ const secretInForm: ClientMethod = {
   },
 }
 
-/** Every way that there is. */
+/** Every way by a secret. */
 export const clientMethods: readonly ClientMethod[] = [secretInHeader, secretInForm]
 
 const isId = new RegExp(uuidPattern)

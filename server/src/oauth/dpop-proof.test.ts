@@ -22,20 +22,20 @@ const reasonOf = (proof: string | undefined, asked: typeof request | { method: s
 }
 
 describe('a proof of a holder', () => {
-  test.each([es, ed])('TI-22 names the key that it brings ($alg) by its thumbprint', async (pair) => {
+  test.each([es, ed])('TI-17 names the key that it brings ($alg) by its thumbprint', async (pair) => {
     const claims = { jti: 'one', iat: Math.floor(at) }
     const read = readProof(proofOf(pair, request, { claims }), request, rules)
     expect(read).toEqual({ ...claims, jkt: await calculateJwkThumbprint(pair.jwk) })
   })
 
-  test('TI-22 may describe its key, truly', () => {
+  test('TI-17 may describe its key, truly', () => {
     const header = { jwk: { ...ed.jwk, alg: 'Ed25519', use: 'sig', kid: 'x', key_ops: ['verify'], ext: true }, alg: 'Ed25519' }
     expect(reasonOf(proofOf(ed, request, { header }))).toBe('none')
     for (const untrue of [{ alg: 'ES256' }, { use: 'enc' }, { key_ops: ['sign', 'verify'] }])
       expect(reasonOf(proofOf(ed, request, { header: { jwk: { ...ed.jwk, ...untrue } } }))).not.toBe('none')
   })
 
-  test('TI-22 is for this method and this address; query and fragment do not count, all else does', () => {
+  test('TI-17 is for this method and this address; query and fragment do not count, all else does', () => {
     for (const htu of [url, `${url}?a=b`, `${url}#x`, 'HTTPS://GATEHOUSE.test:443/api/v1/me'])
       expect(reasonOf(proofOf(es, request, { claims: { htu } }))).toBe('none')
     for (const htu of [
@@ -56,7 +56,7 @@ describe('a proof of a holder', () => {
       expect(reasonOf(proofOf(es, request, { claims: { htm } }))).toBe('is for another method')
   })
 
-  test('TI-22 is for this token; where none is there yet, it need not name one', () => {
+  test('TI-17 is for this token; where none is there yet, it need not name one', () => {
     for (const other of [
       { ...request, token: 'a.b.d' },
       { method: 'GET', url },
@@ -66,13 +66,13 @@ describe('a proof of a holder', () => {
     expect(reasonOf(proofOf(es, { method: 'GET', url }), { method: 'GET', url })).toBe('none')
   })
 
-  test('TI-22 was made just now', () => {
+  test('TI-17 was made just now', () => {
     for (const iat of [at - 60, at + 60]) expect(reasonOf(proofOf(es, request, { claims: { iat } }))).toBe('none')
     for (const iat of [at - 61, at + 61, 0, String(at), null, undefined, {}])
       expect(reasonOf(proofOf(es, request, { claims: { iat } }))).toBe('was not made just now')
   })
 
-  test('TI-22 has a name', () => {
+  test('TI-17 has a name', () => {
     for (const jti of [undefined, '', 5, 'x'.repeat(256)])
       expect(reasonOf(proofOf(es, request, { claims: { jti } }))).toBe('has no name of its own')
   })

@@ -4,12 +4,15 @@ import { Problem } from '../kernel/problem.ts'
 import type { Profile } from '../tokens/issue-token.ts'
 import { accessTokenType } from '../tokens/token-type.ts'
 import { type ClientMethod, type Presented, presentedBy } from './client.ts'
+import type { Holder, Holding } from './holder.ts'
 
 /** What a client asks for: it is not known yet whether it is who it says. */
 export interface Asked {
   readonly caller: Caller
   readonly client: Presented
   readonly form: TokenForm
+  /** Whom the token is to be bound to, where somebody brings a proof; it is used up when the client is known. */
+  readonly holder: Holder | undefined
 }
 
 /** One way to come by a token, under its `grant_type`. Whichever it is, the one issuer issues. */
@@ -26,9 +29,10 @@ export const audienceIn = ({ audience, resource }: Pick<TokenForm, 'audience' | 
 }
 
 /** An access token as RFC 9068 has it, and its refusals as RFC 6749 calls them. */
-export const accessToken = ({ client_id }: Pick<Presented, 'client_id'>): Profile => ({
+export const accessToken = ({ client_id }: Pick<Presented, 'client_id'>, holder: Holder | undefined): Profile => ({
   typ: accessTokenType,
   more: { client_id },
+  cnf_jkt: holder?.jkt ?? null,
   refusals: {
     binding: () => new Problem('invalid_scope', { reason_code: 'scope_mismatch' }),
     scope: () => new Problem('invalid_scope', { reason_code: 'scope_mismatch' }),
@@ -37,12 +41,16 @@ export const accessToken = ({ client_id }: Pick<Presented, 'client_id'>): Profil
 })
 
 /** The token endpoint: who the client says it is, and which way it wants to go. */
-export const tokenEndpoint = (methods: readonly ClientMethod[], grants: readonly Grant[]): Issuing<typeof issueOAuthToken> => {
+export const tokenEndpoint = (
+  methods: readonly ClientMethod[],
+  grants: readonly Grant[],
+  holders: Holding,
+): Issuing<typeof issueOAuthToken> => {
   const byType = new Map(grants.map((grant) => [grant.type, grant]))
   return async (caller, { body: form }) => {
-    const client = presentedBy(methods, { authorization: caller.authorization, form })
+    const client = presentedBy(methods, { authorization: caller.authorization, form, fresh: caller.fresh })
     const grant = byType.get(form.grant_type)
     if (!grant) throw new Problem('unsupported_grant_type')
-    return grant.issue({ caller, client, form })
+    return grant.issue({ caller, client, form, holder: await holders.holderAsking(caller) })
   }
 }

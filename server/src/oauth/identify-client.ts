@@ -1,26 +1,23 @@
 import type { ClientForm } from '@gatehouse/contract/oauth'
-import type { FreshReader } from '../epochs/fresh.ts'
 import type { Caller } from '../http/answer.ts'
-import { bearerOf } from '../http/read-request.ts'
+import { shownTokenOf } from '../http/read-request.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { ServiceAccountGate } from '../tokens/verify-service-account.ts'
 import type { Actor } from '../work/work.ts'
 import { type ClientMethod, presentedBy } from './client.ts'
-
-/** Who a bearer token speaks for. */
-type Identify = (token: string, correlation_id: string, fresh: FreshReader) => Promise<Actor>
+import type { OAuthParts } from './oauth-parts.ts'
 
 /** Who asks about tokens, or ends them: a client as at the token endpoint, or whoever shows a token. */
 export const identifyClient =
-  (methods: readonly ClientMethod[], gate: ServiceAccountGate, identify: Identify) =>
+  (methods: readonly ClientMethod[], gate: ServiceAccountGate, identify: OAuthParts['identify']) =>
   async (caller: Caller, body: unknown): Promise<Actor> => {
     const { authorization } = caller
     const form = body as ClientForm
-    if (authorization !== undefined && /^Bearer /i.test(authorization)) {
+    if (authorization !== undefined && /^(?:Bearer|DPoP) /i.test(authorization)) {
       if (methods.some(({ isTried }) => isTried({ authorization: undefined, form })))
         throw new Problem('invalid_request', { reason: 'a client authenticates in one way' })
-      return identify(bearerOf(authorization), caller.correlation_id, caller.fresh)
+      return identify(shownTokenOf(caller), caller.correlation_id, caller.fresh)
     }
-    const { client_id, prove } = presentedBy(methods, { authorization, form })
+    const { client_id, prove } = presentedBy(methods, { authorization, form, fresh: caller.fresh })
     return gate.identify(caller, { key_id: client_id }, prove)
   }

@@ -34,7 +34,7 @@ const told = ({ verified: { claims }, found }: LiveToken): Reply<typeof Op> => (
   active: true,
   scope: claims.scope,
   ...(found.credential_id === null ? {} : { client_id: found.credential_id }),
-  token_type: 'Bearer',
+  token_type: found.cnf_jkt === null ? 'Bearer' : 'DPoP',
   exp: claims.exp,
   iat: claims.iat,
   sub: claims.sub as never,
@@ -44,6 +44,7 @@ const told = ({ verified: { claims }, found }: LiveToken): Reply<typeof Op> => (
   actor_type: claims.actor_type,
   ...(found.org_id === null ? {} : { org_id: found.org_id as never }),
   ...(found.project_id === null ? {} : { project_id: found.project_id as never }),
+  ...(found.cnf_jkt === null ? {} : { cnf: { jkt: found.cnf_jkt } }),
 })
 
 /**

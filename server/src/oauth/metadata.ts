@@ -1,4 +1,5 @@
 import { introspectToken, issueOAuthToken, revokeOAuthToken } from '@gatehouse/contract/oauth'
+import { assertionAlgorithms, proofAlgorithms } from '@gatehouse/contract/proofs'
 import type { Wanted } from '../epochs/fresh.ts'
 import type { PublicDocument } from '../http/documents.ts'
 import type { KeySet } from '../keys/key-set.ts'
@@ -27,6 +28,10 @@ const aboutServer = (url: string, { client_methods, grants }: Supported) => ({
   token_endpoint_auth_methods_supported: client_methods,
   introspection_endpoint_auth_methods_supported: [...client_methods, 'Bearer'],
   revocation_endpoint_auth_methods_supported: [...client_methods, 'Bearer'],
+  token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+  dpop_signing_alg_values_supported: proofAlgorithms,
 })
 
 /** For clients of OAuth (RFC 8414). Nobody is sent here by a browser, so there is no type of response. */

@@ -1,9 +1,14 @@
 import type { FreshReader } from '../epochs/fresh.ts'
+import type { ShownToken } from '../http/read-request.ts'
 import type { IssuerParts } from '../tokens/issue-token.ts'
 import type { GateAndIssuer } from '../tokens/issuing.ts'
 import type { Actor } from '../work/work.ts'
+import type { Holding } from './holder.ts'
+import type { UseProof } from './used-proofs.ts'
 
 export interface OAuthParts extends IssuerParts, GateAndIssuer {
-  /** Who a bearer token speaks for. */
-  readonly identify: (token: string, correlation_id: string, fresh: FreshReader) => Promise<Actor>
+  readonly useProof: UseProof
+  readonly holders: Holding
+  /** Who a token speaks for. */
+  readonly identify: (shown: ShownToken, correlation_id: string, fresh: FreshReader) => Promise<Actor>
 }

@@ -8,9 +8,10 @@ import { introspectToken } from './introspect-token.ts'
 import { oauthDocuments } from './metadata.ts'
 import type { OAuthParts } from './oauth-parts.ts'
 import { revokeOwnToken } from './revoke-token.ts'
+import { signedAssertion } from './signed-assertion.ts'
 
 /** Every way for a client to say who it is, and every way to come by a token; what the metadata say is made from the same lists. */
-const methodsWith = (_parts: OAuthParts): readonly ClientMethod[] => clientMethods
+const methodsWith = ({ useProof, issuer }: OAuthParts): readonly ClientMethod[] => [...clientMethods, signedAssertion(useProof, issuer.url)]
 const grantsWith = (parts: OAuthParts): readonly Grant[] => [clientCredentials(parts)]
 
 /** What stock clients of OAuth speak to. */
@@ -18,7 +19,7 @@ export const oauthWith = (parts: OAuthParts) => {
   const [methods, grants] = [methodsWith(parts), grantsWith(parts)]
   return {
     routes: [
-      answerIssuing(oauth.issueOAuthToken, tokenEndpoint(methods, grants)),
+      answerIssuing(oauth.issueOAuthToken, tokenEndpoint(methods, grants, parts.holders)),
       answerAsking(oauth.introspectToken, introspectToken(parts)),
       answer(oauth.revokeOAuthToken, revokeOwnToken(parts)),
     ],

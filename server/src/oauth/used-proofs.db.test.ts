@@ -18,7 +18,7 @@ afterAll(async () => {
 const soon = () => Math.floor(Date.now() / 1000) + 60
 const proof = (changed: Partial<ToBeUsed> = {}): ToBeUsed => ({ kind: 'dpop', subject: 'a key', jti: 'one', ends_at: soon(), ...changed })
 
-test('TI-22 of 50 who use one proof at the same time, on three processes, exactly one has used it', async () => {
+test('TI-17 of 50 who use one proof at the same time, on three processes, exactly one has used it', async () => {
   const uses = databases.map(proofUsing)
   for (let turn = 0; turn < 20; turn += 1) {
     const asked = proof({ jti: `turn ${turn}` })
@@ -27,7 +27,7 @@ test('TI-22 of 50 who use one proof at the same time, on three processes, exactl
   }
 })
 
-test('TI-22 many different ones at the same time are each used once, in whatever order they come', async () => {
+test('TI-17 many different ones at the same time are each used once, in whatever order they come', async () => {
   const [use, other] = databases.map(proofUsing) as [ReturnType<typeof proofUsing>, ReturnType<typeof proofUsing>]
   const names = Array.from({ length: 300 }, (_, index) => `many ${index}`)
   const outcomes = await Promise.all([
@@ -37,7 +37,7 @@ test('TI-22 many different ones at the same time are each used once, in whatever
   expect(outcomes.filter(Boolean)).toHaveLength(300)
 })
 
-test('TI-22 the same name of another key, or of another kind, is another proof', async () => {
+test('TI-17 the same name of another key, or of another kind, is another proof', async () => {
   const use = proofUsing(databases[0]!)
   const all = [proof(), proof({ subject: 'another key' }), proof({ kind: 'client_assertion' })]
   expect(await Promise.all(all.map(use))).toEqual([true, true, true])
@@ -54,7 +54,7 @@ test('TI-11 of its name only the digest is kept', async () => {
   expect(JSON.stringify(rows)).not.toContain('anything')
 })
 
-test('TI-22 what has ended long ago is forgotten, and nothing else', async () => {
+test('TI-17 what has ended long ago is forgotten, and nothing else', async () => {
   await asSuperuser(clone.ownerUrl, (client) => client.query('truncate used_proofs'))
   const use = proofUsing(databases[0]!)
   const now = Math.floor(Date.now() / 1000)

@@ -25,7 +25,7 @@ const kinds = {
   RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
 }
 
-test.each(Object.entries(kinds))('TI-22 TI-25 a public key for %s is a key without a secret; lists say what it is', async (alg, pair) => {
+test.each(Object.entries(kinds))('TI-17 TI-25 a public key for %s is a key without a secret; lists say what it is', async (alg, pair) => {
   const jwk = publicOf(pair())
   const described = { ...jwk, alg, use: 'sig', kid: 'mine', key_ops: ['verify'], ext: true }
   const made = await make({ public_jwk: described, reason: 'because' }, { 'x-request-id': `made-${alg}` })
@@ -45,7 +45,7 @@ test.each(Object.entries(kinds))('TI-22 TI-25 a public key for %s is a key witho
   ])
 })
 
-test('TI-22 one with a secret says that it is one, and has no public part', async () => {
+test('TI-17 one with a secret says that it is one, and has no public part', async () => {
   const made = await make({})
   expect(made.body).toMatchObject({ kind: 'secret', alg: null, public_jwk: null, client_secret: expect.stringMatching(/^ghsa_/) })
 })

@@ -4,7 +4,10 @@ import type { TokenClaims } from './token-claims.ts'
 import type { MachineClass, TokenType } from './token-type.ts'
 
 /** What each class is bound to, beyond what every token says. */
-export type Binding<C extends MachineClass = MachineClass> = Omit<Extract<TokenClaims, { actor_type: C }>, keyof Common | 'client_id'>
+export type Binding<C extends MachineClass = MachineClass> = Omit<
+  Extract<TokenClaims, { actor_type: C }>,
+  keyof Common | 'client_id' | 'cnf'
+>
 type Common = Pick<TokenClaims, 'sub' | 'actor_type' | 'iss' | 'aud' | 'iat' | 'exp' | 'jti' | 'scope'>
 
 export interface ToBeSaid<C extends MachineClass> {

@@ -23,6 +23,7 @@ const record: TokenRecord = {
   kid: key.kid,
   audience,
   scope: claims.scope.split(' '),
+  cnf_jkt: null,
   epoch: 1,
   issued_at: at(iat + 0.123),
   expires_at: at(claims.exp),
@@ -52,13 +53,14 @@ const processOn = () => {
       return { moment: { now: world.now, epochs: new Map() }, values: values as never }
     },
   }
-  const identify = identifyMachine(() => want(source as never, 'all'), { issuer, audience })
+  const identify = identifyMachine(() => want(source as never, 'all'), { issuer, audience }, async () => {})
+  const shown = (text: string) => ({ scheme: 'Bearer', token: text, proof: undefined, method: 'GET', path: '/' }) as const
   const said = (text = token): Promise<unknown> =>
-    identify(text, fresh).then(
+    identify(shown(text), fresh).then(
       ({ type }) => type,
       (error: { code?: string }) => error.code,
     )
-  return { world, said, identify: () => identify(token, fresh) }
+  return { world, said, identify: () => identify(shown(token), fresh) }
 }
 
 describe('identifying a machine', () => {
@@ -125,6 +127,7 @@ describe('identifying a machine', () => {
     ['of a deleted organization', { organization_state: null }],
     ['of an archived project', { project_state: 'archived' }],
     ['of no project', { project_state: null }],
+    ['recorded as bound to a key', { cnf_jkt: 'A'.repeat(43) }],
     ['recorded for another actor', { actor_id: claims.jti }],
     ['recorded with another id', { id: claims.sub }],
     ['recorded as another class', { actor_type: 'workload' }],

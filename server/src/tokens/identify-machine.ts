@@ -1,4 +1,5 @@
 import type { FreshReader, Wanted } from '../epochs/fresh.ts'
+import type { ShownToken } from '../http/read-request.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { KeySet } from '../keys/key-set.ts'
 import { verifiedBefore } from '../principals/oidc/verified-before.ts'
@@ -53,11 +54,15 @@ export const readLiveToken = (wantKeys: () => Wanted<KeySet>, accepted: Accepted
   }
 }
 
+/** Throws unless whoever shows a token is whom it is bound to, if it is bound to anybody. */
+export type RequireHolder = (shown: ShownToken, cnf_jkt: string | null, fresh: FreshReader) => Promise<void>
+
 /** Which machine a token of ours speaks for, and how far it reaches. */
-export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accepted) => {
+export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accepted, requireHolder: RequireHolder) => {
   const read = readLiveToken(wantKeys, accepted)
-  return async (token: string, fresh: FreshReader): Promise<Actor> => {
-    const { id, actor_type, actor_id, org_id, project_id, scope } = (await read(token, fresh)).found
+  return async (shown: ShownToken, fresh: FreshReader): Promise<Actor> => {
+    const { id, actor_type, actor_id, org_id, project_id, scope, cnf_jkt } = (await read(shown.token, fresh)).found
+    await requireHolder(shown, cnf_jkt, fresh)
     return { type: actor_type, id: actor_id, token: { jti: id, tenant_id: org_id, project_id, actions: new Set(scope) } }
   }
 }

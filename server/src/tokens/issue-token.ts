@@ -47,6 +47,8 @@ export interface Profile {
   readonly typ: TokenType
   /** What it says beyond what its class says. */
   readonly more: Readonly<Record<string, unknown>>
+  /** The key whose holder alone may use it (RFC 9449); null: whoever has it may. */
+  readonly cnf_jkt: string | null
   readonly refusals: Readonly<Record<Refusal, () => Problem>>
 }
 
@@ -131,6 +133,7 @@ export const tokenIssuer = (parts: IssuerParts) => {
     const { signing, installation_epoch } = keys
     if (!signing) throw new Problem('dependency_unavailable', undefined, new Error('there is no key to sign with'))
     const jti = newId('token')
+    const cnf_jkt = profile?.cnf_jkt ?? null
     const issued_at = moment.now
     const claims = claimsOf({
       actor_type: actor.type,
@@ -142,7 +145,7 @@ export const tokenIssuer = (parts: IssuerParts) => {
       jti,
       scope,
       binding,
-      ...(profile && { more: profile.more }),
+      ...(profile && { more: { ...profile.more, ...(cnf_jkt === null ? {} : { cnf: { jkt: cnf_jkt } }) } }),
     })
     const typ = profile?.typ ?? typeOf[actor.type]
     const access_token = await signedToken(sign, signing, typ, claims)
@@ -169,6 +172,7 @@ export const tokenIssuer = (parts: IssuerParts) => {
           resource_id: resource.id,
           expires_at,
           credential_type: 'jwt_bearer',
+          ...(cnf_jkt === null ? {} : { cnf_jkt }),
           ...(source_workflow_id === undefined ? {} : { source_workflow_id }),
           ...(reason === undefined ? {} : { reason }),
         },
@@ -188,6 +192,7 @@ export const tokenIssuer = (parts: IssuerParts) => {
         kid: signing.kid,
         audience,
         scope,
+        cnf_jkt,
         epoch: installation_epoch,
         issued_at,
         expires_at,
@@ -199,7 +204,7 @@ export const tokenIssuer = (parts: IssuerParts) => {
     }
     const reply = {
       credential_type: 'jwt_bearer' as const,
-      token_type: 'Bearer' as const,
+      token_type: cnf_jkt === null ? ('Bearer' as const) : ('DPoP' as const),
       access_token,
       expires_in_seconds: ttl_seconds,
       expires_at,

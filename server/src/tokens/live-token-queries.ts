@@ -18,6 +18,7 @@ export const TokenRecord = Exactly({
   kid: Type.String(),
   audience: Type.String(),
   scope: Type.Array(Type.String()),
+  cnf_jkt: Nullable(Type.String()),
   epoch: Type.Integer(),
   issued_at: Type.String(),
   expires_at: Type.String(),
@@ -50,7 +51,7 @@ const isCutOff = `
       select from token_cutoffs c where c.subject_id is null and c.subject_type = 'platform' and c.issued_before >= t.issued_at)`
 
 export const tokenColumns = sqlPart(`
-    t.id, t.actor_type, t.actor_id, t.credential_id, t.org_id, t.project_id, t.typ, t.kid, t.audience, t.scope, t.epoch,
+    t.id, t.actor_type, t.actor_id, t.credential_id, t.org_id, t.project_id, t.typ, t.kid, t.audience, t.scope, t.cnf_jkt, t.epoch,
     t.issued_at, t.expires_at, t.revoked_at,
     (${isCutOff}) as is_cut_off,
     s.state as actor_state, o.state as organization_state, p.state as project_state,

@@ -1,6 +1,6 @@
 import { type Source, type Wanted, want } from '../epochs/fresh.ts'
 import { type TokenRecord, tokensBy } from './live-token-queries.ts'
-import { clientOfClaims, projectOfClaims, type TokenClaims, tenantOfClaims } from './token-claims.ts'
+import { clientOfClaims, holderOfClaims, projectOfClaims, type TokenClaims, tenantOfClaims } from './token-claims.ts'
 
 interface TokenKey {
   readonly jti: string
@@ -58,6 +58,7 @@ export const isOfRecord = (typ: string, kid: string, claims: TokenClaims, record
   record.org_id === tenantOfClaims(claims) &&
   record.project_id === projectOfClaims(claims) &&
   (clientOfClaims(claims) ?? record.credential_id) === record.credential_id &&
+  record.cnf_jkt === holderOfClaims(claims) &&
   record.audience === claims.aud &&
   record.scope.join(' ') === claims.scope &&
   secondsOf(record.issued_at) === claims.iat &&

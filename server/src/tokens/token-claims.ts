@@ -10,6 +10,8 @@ const Seconds = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 const Scope = Type.String({ pattern: '^[a-z][a-z0-9_.]*(?: [a-z][a-z0-9_.]*)*$', maxLength: 8192 })
 const Word = Type.String({ pattern: '^[A-Za-z0-9_.:-]{1,200}$' })
 
+const Thumbprint = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' })
+
 const everyClass = {
   sub: Uuid,
   iss: Type.String({ minLength: 1 }),
@@ -41,7 +43,7 @@ const shapes = {
     ...everyClass,
     actor_type: Type.Literal('node_agent'),
     node_id: Uuid,
-    cnf: Exactly({ 'x5t#S256': Type.String({ pattern: '^[A-Za-z0-9_-]{43}$' }) }),
+    cnf: Exactly({ 'x5t#S256': Thumbprint }),
   }),
   platform_operator: Exactly({
     ...everyClass,
@@ -52,8 +54,12 @@ const shapes = {
   }),
 } satisfies Record<MachineClass, unknown>
 
-/** What only an access token of OAuth says: which client it was issued to. */
-const AccessToken = Exactly({ ...shapes.service_account.properties, client_id: Uuid })
+/** What only an access token of OAuth says: which client it was issued to, and whose proof must come along, if anybody's. */
+const AccessToken = Exactly({
+  ...shapes.service_account.properties,
+  client_id: Uuid,
+  cnf: Type.Optional(Exactly({ jkt: Thumbprint })),
+})
 
 type ClassClaims = { [C in MachineClass]: Static<(typeof shapes)[C]> }[MachineClass]
 export type TokenClaims = ClassClaims | Static<typeof AccessToken>
@@ -74,4 +80,7 @@ export const tokenClaimsOf = (typ: string | undefined, claims: Claims): TokenCla
 export const tenantOfClaims = (claims: TokenClaims): string | null => ('org_id' in claims ? claims.org_id : null)
 /** The client that a token was issued to; undefined where it does not say. */
 export const clientOfClaims = (claims: TokenClaims): string | undefined => ('client_id' in claims ? claims.client_id : undefined)
+/** The thumbprint of the key whose holder alone may use it; null where it is anybody's who has it. */
+export const holderOfClaims = (claims: TokenClaims): string | null =>
+  'cnf' in claims && claims.cnf && 'jkt' in claims.cnf ? claims.cnf.jkt : null
 export const projectOfClaims = (claims: TokenClaims): string | null => ('project_id' in claims ? claims.project_id : null)
