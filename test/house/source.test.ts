@@ -99,5 +99,6 @@ test('the product’s own proof is made only where the product itself acts', () 
     'server/src/seed-development.ts',
     'server/src/tenancy/found-organization.ts',
     'server/src/tenancy/found-project.ts',
+    'server/src/tokens/end-with-scope.ts',
   ])
 })

@@ -53,7 +53,11 @@ const processOn = () => {
       return { moment: { now: world.now, epochs: new Map() }, values: values as never }
     },
   }
-  const identify = identifyMachine(() => want(source as never, 'all'), { issuer, audience }, async () => {})
+  const identify = identifyMachine(
+    () => want(source as never, 'all'),
+    { issuer, audience },
+    async () => {},
+  )
   const shown = (text: string) => ({ scheme: 'Bearer', token: text, proof: undefined, method: 'GET', path: '/' }) as const
   const said = (text = token): Promise<unknown> =>
     identify(shown(text), fresh).then(
