@@ -1,9 +1,13 @@
+import type { Project } from '@gatehouse/contract/projects'
 import { ServiceAccount } from '@gatehouse/contract/service-accounts'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
+import type { Action } from '../authz/actions.ts'
+import type { Authorized } from '../authz/authorize.ts'
 import { columns, sql } from '../db/statement.ts'
-import type { AccountsOf } from './account-scope.ts'
 
+/** The project, and the proof that something may be done to its service accounts. */
+export type AccountsOf<A extends Action> = Authorized<A, Project>
 type Managing = AccountsOf<'project.service_account.manage'>
 
 /** A deleted one is nowhere to be seen. */

@@ -1,16 +1,13 @@
 import type { Project } from '@gatehouse/contract/projects'
 import type { ServiceAccount } from '@gatehouse/contract/service-accounts'
 import type { Action } from '../authz/actions.ts'
-import { type Authorized, authorityOf, authorize } from '../authz/authorize.ts'
+import { authorityOf, authorize } from '../authz/authorize.ts'
 import type { Kind } from '../authz/kind.ts'
 import { grantSeverity } from '../authz/override-limits.ts'
 import { Problem } from '../kernel/problem.ts'
 import { findProject, lockProject } from '../tenancy/project-queries.ts'
 import type { Severity, Work } from '../work/work.ts'
-import { findAccount } from './account-queries.ts'
-
-/** The project, and the proof that something may be done to its service accounts. */
-export type AccountsOf<A extends Action> = Authorized<A, Project>
+import { type AccountsOf, findAccount } from './account-queries.ts'
 
 /** Judged by where it would be, before it is known whether it is there. */
 const kindOf = (type: string, id: string | undefined): Kind<Project> => ({

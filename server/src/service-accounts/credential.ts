@@ -5,7 +5,7 @@ import { type Source, type Wanted, want } from '../epochs/fresh.ts'
 import { type Credential, credentialsOf, type Home, homeOfAccount, ownerOfKey } from './credential-queries.ts'
 
 export type { Credential } from './credential-queries.ts'
-export { isSecretOf, isSpelledAsSecret, newSecret } from './key-secret.ts'
+export { isSecretOf, newSecret } from './key-secret.ts'
 
 /** What a caller names when he says which key he holds. */
 export interface CredentialKey {

@@ -2,7 +2,7 @@ import { ServiceAccountKey } from '@gatehouse/contract/service-accounts'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { sql, sqlPart } from '../db/statement.ts'
-import type { AccountsOf } from './account-scope.ts'
+import type { AccountsOf } from './account-queries.ts'
 import type { SecretHash } from './key-secret.ts'
 import type { RegisteredKey } from './registered-key.ts'
 
