@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded, testKeys } from '../../../test/live-server.ts'
+import { machineOn } from '../../../test/machine.ts'
 import { appendWith } from '../audit/append.ts'
 import { verifyChains } from '../audit/verify-chains.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
@@ -170,4 +171,23 @@ test('AU-02 a checkpoint written while the file is read is not missed', async ()
     },
   }
   expect((await verifyRecord(live.database, auditing, slow, key)).faults).toEqual([])
+})
+
+test('HO-08 a restored backup revives no token: the epoch that its acceptance begins ends them all', async () => {
+  const { token, jti } = await (await machineOn(live.sql, { org_id: org.aurora, project_id: seeded.project.aurora })).mint()
+  const status = async () =>
+    (
+      await live.call(null, 'GET', `/api/v1/projects/${seeded.project.aurora}/role-bindings`, {
+        headers: { authorization: `Bearer ${token}` },
+      })
+    ).status
+  expect(await status()).toBe(200)
+  await live.call('ada', 'POST', '/api/v1/auth/tokens/revoke', { body: { token_id: jti } })
+  expect(await status()).toBe(401)
+  // As an older backup would have it.
+  await live.sql('update issued_tokens set revoked_at = null, revoked_by = null, revoke_reason = null where id = $1', [jti])
+  expect(await status()).toBe(200)
+  const append = appendWith({ region: 'test', key: await auditKey(live.database, parseKeyRing(testKeys)) })
+  await acceptRestore(live.database, openLog(), append, 'test', true)
+  expect(await status()).toBe(401)
 })
