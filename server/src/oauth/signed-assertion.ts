@@ -23,10 +23,10 @@ export const signedAssertion = (use: UseProof, public_url: string): ClientMethod
       prove: async (credential, now) => {
         const { values } = await fresh.read([wantedMax])
         const read = readAssertion(assertion, credential, { audiences, max_ttl_seconds: policyIn(max_ttl, values[0]), now })
-        if (!read.ok) return false
+        if (!read.ok) return 'wrong_assertion'
         // A request may be judged more than once; its assertion is used once.
         used ??= use({ kind: 'client_assertion', subject: client_id, jti: read.jti, ends_at: read.exp })
-        return used
+        return (await used) || 'used_assertion'
       },
     }
   },

@@ -100,8 +100,10 @@ export interface Claimed {
   readonly service_account_id?: string
 }
 
+/** True, or why not in the words of the record: the caller is not told. False: the secret is wrong. */
+export type Proved = boolean | 'wrong_assertion' | 'used_assertion'
 /** Whether he has it, found out with the same work whether or not there is such a key. */
-export type Prove = (credential: Credential | undefined, now: string) => boolean | Promise<boolean>
+export type Prove = (credential: Credential | undefined, now: string) => Proved | Promise<Proved>
 
 const isId = new RegExp(uuidPattern)
 
@@ -155,9 +157,10 @@ export const serviceAccountGate = (parts: IssuerParts) => {
     const located = await locate(claimed)
     const read = located && (await readOf(located))
     // Before anything is asked about the key, and whether or not there is one.
-    const isRight = await prove(read?.credential, read?.moment.now ?? '')
+    const proved = await prove(read?.credential, read?.moment.now ?? '')
     const end = read?.credential ? endOf(read.credential, read.standing, read.moment.now) : 'unknown'
-    if (!isRight || end !== null) return refuse(caller, claimed.key_id, came_at, read, isRight ? String(end) : 'wrong_secret')
+    if (proved !== true || end !== null)
+      return refuse(caller, claimed.key_id, came_at, read, proved === true ? String(end) : proved || 'wrong_secret')
     return read as R & { standing: Standing }
   }
 
