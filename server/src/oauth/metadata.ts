@@ -26,8 +26,9 @@ const aboutServer = (url: string, { client_methods, grants }: Supported) => ({
   scopes_supported: [...carriedBy('service_account')].sort(),
   grant_types_supported: grants,
   token_endpoint_auth_methods_supported: client_methods,
-  introspection_endpoint_auth_methods_supported: [...client_methods, 'Bearer'],
-  revocation_endpoint_auth_methods_supported: [...client_methods, 'Bearer'],
+  // A token is a way to say who one is, too.
+  introspection_endpoint_auth_methods_supported: [...client_methods, 'Bearer', 'DPoP'],
+  revocation_endpoint_auth_methods_supported: [...client_methods, 'Bearer', 'DPoP'],
   token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
   introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
   revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
@@ -46,7 +47,7 @@ const asProvider = (url: string, supported: Supported, keys: KeySet | undefined)
   response_types_supported: ['id_token'],
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported: algorithmsIn(keys),
-  claims_supported: ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'client_id', 'scope', 'actor_type', 'org_id', 'project_id'],
+  claims_supported: ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'client_id', 'act', 'scope', 'actor_type', 'org_id', 'project_id'],
 })
 
 /** What anybody may know of how tokens are issued here. */

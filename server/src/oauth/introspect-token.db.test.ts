@@ -1,0 +1,191 @@
+import { decodeJwt } from 'jose'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded, tokenIssuer } from '../../../test/live-server.ts'
+import { machineOn } from '../../../test/machine.ts'
+import { auroraHome } from '../../../test/machine-credential.ts'
+import { oauthClient, postForm } from '../../../test/oauth-client.ts'
+
+let live: LiveServer
+let client: Awaited<ReturnType<typeof oauthClient>>
+beforeAll(async () => {
+  live = await liveServer()
+  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
+})
+beforeEach(async () => {
+  client = await oauthClient(live)
+})
+afterAll(() => live.stop())
+
+const borealisHome = { org_id: seeded.org.borealis, project_id: seeded.project.borealis }
+const path = '/oauth2/introspect'
+const inactive = '{"active":false}'
+
+describe('a token that counts', () => {
+  test('TI-17 RFC 7662 is told with what it says, to a client by its secret or by a token of its own', async () => {
+    const token = await client.token({ scope: 'project.read' })
+    const { iat, exp, jti } = decodeJwt(token)
+    const expected = {
+      active: true,
+      scope: 'project.read',
+      client_id: client.client_id,
+      token_type: 'Bearer',
+      exp,
+      iat,
+      sub: client.service_account_id,
+      aud: 'gpuaas-api',
+      iss: tokenIssuer.url,
+      jti,
+      actor_type: 'service_account',
+      ...auroraHome,
+    }
+    const another = await oauthClient(live)
+    for (const answered of [
+      await client.introspect({ token }),
+      await another.introspect({ token, token_type_hint: 'refresh_token' }),
+      await postForm(live, path, { token }, { authorization: `Bearer ${await another.token({ scope: 'allocation.read' })}` }),
+    ]) {
+      expect([answered.status, answered.body]).toEqual([200, expected])
+      expect(answered.headers.get('cache-control')).toBe('no-store')
+      expect(await live.auditOf(answered.headers.get('x-request-id')!)).toEqual([])
+    }
+  })
+
+  test('TI-17 also one of the endpoint that speaks JSON, and one for another audience: whoever asks may be that audience', async () => {
+    const { body } = await client.machine_ask()
+    expect((await client.introspect({ token: body.access_token })).body).toMatchObject({ active: true, client_id: client.client_id })
+    const [audiences] = await live.sql<{ value: string[] }>(
+      `select value from policy_values where key = 'auth.iam_token_issuer.allowed_audiences' and replaced_at is null`,
+    )
+    await live.setPolicy('auth.iam_token_issuer.allowed_audiences', [...audiences!.value, 'object-store'])
+    const token = await client.token({ audience: 'object-store' })
+    expect((await client.introspect({ token })).body).toMatchObject({ active: true, aud: 'object-store' })
+    // Which does not make it one for us.
+    expect((await live.call(null, 'GET', '/api/v1/me/permissions', { headers: { authorization: `Bearer ${token}` } })).status).toBe(401)
+  })
+})
+
+describe('anything else', () => {
+  const past = Math.floor(Date.now() / 1000) - 3600
+  test('TI-17 a token of another tenant is not active, and nothing else is said', async () => {
+    const stranger = await oauthClient(live, borealisHome)
+    const [theirs, own] = [await stranger.token(), await client.token()]
+    expect((await client.introspect({ token: theirs })).text).toBe(inactive)
+    expect((await stranger.introspect({ token: own })).text).toBe(inactive)
+    expect((await stranger.introspect({ token: theirs })).body.active).toBe(true)
+  })
+
+  test.for<[string, (token: string) => string | Promise<string>]>([
+    ['a text', () => 'nothing'],
+    ['a token without its signature', (token) => token.slice(0, token.lastIndexOf('.') + 1)],
+    ['a token with another signature', (token) => `${token.slice(0, -4)}AAAA`],
+    ['a token with a space behind it', (token) => `${token} `],
+    [
+      'a token that says more',
+      (token) => {
+        const [header, , signature] = token.split('.')
+        return [header, btoa(JSON.stringify({ ...decodeJwt(token), scope: 'platform.admin' })).replaceAll('=', ''), signature].join('.')
+      },
+    ],
+    ['a token of nobody’s algorithm', (token) => `${btoa('{"alg":"none","typ":"at+jwt"}').replaceAll('=', '')}.${token.split('.')[1]}.`],
+    ['a person’s token', () => live.tokenOf('ada')],
+    ['a secret', () => client.client_secret],
+  ])('TI-17 RFC 7662 %s is not active', async ([, changed]) => {
+    expect(await client.introspect({ token: await changed(await client.token()) })).toMatchObject({ status: 200, text: inactive })
+  })
+
+  test.for<[string, Parameters<Awaited<ReturnType<typeof machineOn>>['mint']>[0]]>([
+    ['that was never issued', { is_recorded: false }],
+    [
+      'that has expired',
+      { claims: { iat: past, exp: past + 60 }, row: { issued_at: `to_timestamp(${past})`, expires_at: `to_timestamp(${past + 60})` } },
+    ],
+    ['of another issuer', { claims: { iss: 'https://other.example' } }],
+    ['of another type than recorded', { header: { typ: 'at+jwt' } }],
+    [
+      'that names another client',
+      { header: { typ: 'at+jwt' }, claims: { client_id: '01890000-0000-7000-8000-000000000000' }, row: { typ: `'at+jwt'` } },
+    ],
+    ['that says less than its type', { header: { typ: 'at+jwt' }, row: { typ: `'at+jwt'` } }],
+    ['with a claim too many', { claims: { admin: true } }],
+  ])('TI-15 TI-17 a token %s is not active, though it is signed well', async ([, minted]) => {
+    const machine = await machineOn(live.sql, auroraHome)
+    expect((await client.introspect({ token: (await machine.mint({})).token })).body.active).toBe(true)
+    expect((await client.introspect({ token: (await machine.mint(minted)).token })).text).toBe(inactive)
+  })
+
+  const ends: [string, (of: { client_id: string; service_account_id: string; jti: string }) => Promise<unknown>][] = [
+    ['revoked', ({ jti }) => live.call('amara', 'POST', '/api/v1/auth/tokens/revoke', { body: { token_id: jti } })],
+    [
+      'cut off with its key',
+      ({ client_id }) => live.call('amara', 'POST', '/api/v1/auth/tokens/revoke', { body: { credential_id: client_id } }),
+    ],
+    [
+      'of a disabled account',
+      ({ service_account_id }) =>
+        live.call('aldo', 'POST', `/api/v1/projects/${auroraHome.project_id}/service-accounts/${service_account_id}/disable`, {
+          body: { reason: 'r' },
+        }),
+    ],
+    [
+      'of a deleted account',
+      ({ service_account_id }) =>
+        live.call('aldo', 'DELETE', `/api/v1/projects/${auroraHome.project_id}/service-accounts/${service_account_id}`, {
+          body: { reason: 'r' },
+        }),
+    ],
+  ]
+  test.for(ends)('TI-16 TI-17 one that was %s is not active with the very next question, on every process', async ([, end]) => {
+    const other = await live.replica()
+    const asker = await oauthClient(live)
+    const token = await client.token()
+    for (const base of [live.url, other.url]) expect((await asker.introspect({ token }, {}, base)).body.active).toBe(true)
+    const ended = (await end({ ...client, jti: decodeJwt(token).jti! })) as { status: number; text: string }
+    expect(ended.status, ended.text).toBeLessThan(300)
+    for (const base of [live.url, other.url]) expect((await asker.introspect({ token }, {}, base)).text).toBe(inactive)
+  })
+})
+
+describe('who may ask', () => {
+  test('TI-17 nobody without saying who he is, in one way', async () => {
+    const token = await client.token()
+    const bearer = { authorization: `Bearer ${token}` }
+    expect(await postForm(live, path, { token })).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
+    expect(await client.introspect({ token, client_secret: 'wrong' })).toMatchObject({ status: 401, body: { error: 'invalid_client' } })
+    expect(await client.introspect({ token }, bearer)).toMatchObject({ status: 400, body: { error: 'invalid_request' } })
+    const [revoked] = [await client.token()]
+    await client.revoke({ token: revoked })
+    const refused = await postForm(live, path, { token }, { authorization: `Bearer ${revoked}` })
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"'])
+  })
+
+  test('TI-17 no person, whatever his role; it is recorded that he tried', async () => {
+    const token = await client.token()
+    const refused = await postForm(live, path, { token }, { authorization: `Bearer ${await live.tokenOf('ada')}` })
+    expect(refused).toMatchObject({ status: 400, body: { error: 'unauthorized_client' } })
+    expect(await live.auditOf(refused.headers.get('x-request-id')!)).toMatchObject([
+      { action: 'oauth.token.introspect', result: 'denied', actor_id: seeded.user('ada') },
+    ])
+  })
+
+  test('TI-17 a client whose key was revoked, or whose account was disabled, asks nothing any more', async () => {
+    const token = await client.token()
+    const asker = await oauthClient(live)
+    expect((await asker.introspect({ token })).body.active).toBe(true)
+    const account = `/api/v1/projects/${auroraHome.project_id}/service-accounts/${asker.service_account_id}`
+    await live.call('aldo', 'POST', `${account}/disable`, { body: { reason: 'r' } })
+    expect((await asker.introspect({ token })).status).toBe(401)
+    await live.call('aldo', 'POST', `${account}/enable`, { body: { reason: 'r' } })
+    expect((await asker.introspect({ token })).body.active).toBe(true)
+    await live.call('aldo', 'DELETE', `${account}/keys/${asker.key_id}`, { body: { reason: 'r' } })
+    expect((await asker.introspect({ token })).status).toBe(401)
+  })
+
+  test('TI-17 without a token, with two or in the address there is nothing to look at', async () => {
+    const refused = { status: 400, body: { error: 'invalid_request' } }
+    expect(await client.introspect()).toMatchObject(refused)
+    expect(await client.introspect({ token: 'a'.repeat(20_000) })).toMatchObject(refused)
+    expect(await postForm(live, path, `${new URLSearchParams(client.own)}&token=a&token=b`)).toMatchObject(refused)
+    expect(await postForm(live, `${path}?token=${await client.token()}`, client.own)).toMatchObject(refused)
+    expect((await live.call(null, 'GET', path)).status).toBe(404)
+  })
+})

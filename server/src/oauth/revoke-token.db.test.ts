@@ -1,0 +1,101 @@
+import { decodeJwt } from 'jose'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { auroraHome } from '../../../test/machine-credential.ts'
+import { oauthClient, postForm } from '../../../test/oauth-client.ts'
+
+let live: LiveServer
+let client: Awaited<ReturnType<typeof oauthClient>>
+beforeAll(async () => {
+  live = await liveServer()
+  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
+})
+beforeEach(async () => {
+  client = await oauthClient(live)
+})
+afterAll(() => live.stop())
+
+const counts = async (token: string): Promise<boolean> =>
+  (await live.call(null, 'GET', `/api/v1/projects/${auroraHome.project_id}`, { headers: { authorization: `Bearer ${token}` } })).status ===
+  200
+const rowOf = async (token: string) =>
+  (await live.sql('select revoked_at, revoked_by, revoke_reason from issued_tokens where id = $1', [decodeJwt(token).jti]))[0]
+
+describe('a token of one’s own', () => {
+  test('TI-16 TI-17 RFC 7009 ends at once and for good, on every process, and is recorded as its owner’s doing', async () => {
+    const [token, other] = [await client.token(), await client.token()]
+    const second = await live.replica()
+    const seen = async () =>
+      (await live.call(null, 'GET', '/api/v1/me/permissions', { headers: { authorization: `Bearer ${token}` } }, second.url)).status
+    expect([await counts(token), await seen()]).toEqual([true, 200])
+    const revoked = await client.revoke({ token, token_type_hint: 'access_token' })
+    expect([revoked.status, revoked.text]).toEqual([200, ''])
+    expect(revoked.headers.get('cache-control')).toBe('no-store')
+    expect([await counts(token), await seen(), await counts(other)]).toEqual([false, 401, true])
+    expect(await rowOf(token)).toMatchObject({ revoked_at: expect.any(Date), revoked_by: client.service_account_id })
+    expect(await live.auditOf(revoked.headers.get('x-request-id')!)).toMatchObject([
+      {
+        action: 'auth.token.revoke',
+        result: 'success',
+        actor_type: 'service_account',
+        actor_id: client.service_account_id,
+        tenant_id: auroraHome.org_id,
+        project_id: auroraHome.project_id,
+        resource_type: 'token',
+        resource_id: decodeJwt(token).jti,
+      },
+    ])
+    const [first, again] = [await rowOf(token), (await client.revoke({ token })).status]
+    expect([again, await rowOf(token)]).toEqual([200, first])
+  })
+
+  test('TI-17 of another key of the account, of the other endpoint, and shown instead of a secret', async () => {
+    const token = (await client.machine_ask()).body.access_token
+    const project = `/api/v1/projects/${auroraHome.project_id}`
+    const { body: key } = await live.call('aldo', 'POST', `${project}/service-accounts/${client.service_account_id}/keys`, { body: {} })
+    await client.revoke({ token, client_id: key.key_id, client_secret: key.client_secret })
+    expect(await counts(token)).toBe(false)
+    const own = await client.token()
+    expect((await postForm(live, '/oauth2/revoke', { token: own }, { authorization: `Bearer ${own}` })).status).toBe(200)
+    expect(await counts(own)).toBe(false)
+  })
+
+  test('HO-04 the same key, the same answer: a token is given back once', async () => {
+    const token = await client.token()
+    const key = { 'idempotency-key': `back-${client.client_id}` }
+    const [first, second] = [await client.revoke({ token }, key), await client.revoke({ token }, key)]
+    expect([first.status, second.status]).toEqual([200, 200])
+    expect(await live.auditOf(second.headers.get('x-request-id')!)).toEqual([])
+  })
+})
+
+describe('anybody else’s', () => {
+  test('TI-17 RFC 7009 is answered alike and nothing happens: of another account, of another tenant, and any text', async () => {
+    const [beside, abroad] = [
+      await oauthClient(live),
+      await oauthClient(live, { org_id: seeded.org.borealis, project_id: seeded.project.borealis }),
+    ]
+    const theirs = [await beside.token(), await abroad.token()]
+    const own = await client.token()
+    const forged = `${own.slice(0, -6)}AAAAAA`
+    for (const token of [...theirs, forged, 'nothing', await live.tokenOf('ada')]) {
+      const answered = await client.revoke({ token })
+      expect([answered.status, answered.text]).toEqual([200, ''])
+      expect(await live.auditOf(answered.headers.get('x-request-id')!)).toMatchObject([
+        { action: 'auth.token.revoke', result: 'failed', reason_code: 'token_not_found', resource_id: client.service_account_id },
+      ])
+    }
+    expect(await rowOf(theirs[0]!)).toMatchObject({ revoked_at: null })
+    expect(await rowOf(theirs[1]!)).toMatchObject({ revoked_at: null })
+    expect([await counts(theirs[0]!), await counts(own)]).toEqual([true, true])
+  })
+
+  test('TI-17 nobody ends anything without saying who he is; and no person does it here', async () => {
+    const token = await client.token()
+    expect((await postForm(live, '/oauth2/revoke', { token })).status).toBe(401)
+    expect((await client.revoke({ token, client_secret: 'wrong' })).status).toBe(401)
+    const bearer = { authorization: `Bearer ${await live.tokenOf('ada')}` }
+    expect(await postForm(live, '/oauth2/revoke', { token }, bearer)).toMatchObject({ status: 400, body: { error: 'unauthorized_client' } })
+    expect(await counts(token)).toBe(true)
+  })
+})
