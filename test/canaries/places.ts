@@ -94,6 +94,21 @@ const places: readonly Place[] = [
     (text, body) => (body ? { body: { ...body, reason: `-----BEGIN PRIVATE KEY----- ${text}` } } : null),
   ],
   ['a secret that is none', {}, (text, body) => (body?.client_secret ? { body: { ...body, client_secret: text } } : null)],
+  ['a bound token that is no token', {}, (text) => ({ authorization: `DPoP ${text}`, headers: { dpop: text } })],
+  ['a proof that is none', {}, (text) => ({ headers: { dpop: `eyJhbGciOiJFUzI1NiJ9.${btoa(text)}.${text}` } })],
+  [
+    'a private key in the place of a public one',
+    {},
+    (text, body) => (body ? { body: { ...body, public_jwk: { kty: 'OKP', crv: 'Ed25519', x: 'A'.repeat(43), d: text } } } : null),
+  ],
+  [
+    'an assertion that is none',
+    {},
+    (text, body) =>
+      body?.grant_type
+        ? { body: { grant_type: body.grant_type, client_assertion: text, client_assertion_type: `urn:ietf:params:oauth:${text}` } }
+        : null,
+  ],
   ['a secret in the query', {}, (text, body) => (body?.client_secret ? { query: `client_secret=${text}` } : null)],
   ['an audience that is not allowed', {}, (text, body) => (body?.client_secret ? { body: { ...body, audience: text } } : null)],
   ['a scope that is none', {}, (text, body) => (body?.client_secret ? { body: { ...body, scope: `project.read ${text}` } } : null)],

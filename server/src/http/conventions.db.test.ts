@@ -22,9 +22,10 @@ import {
   writeSigningKeys,
   writeTokens,
 } from '../../../test/fuzz/rightful-calls.ts'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { type Answered, type LiveServer, liveServer, seeded, tokenIssuer } from '../../../test/live-server.ts'
 import { fixedId, newId } from '../kernel/ids.ts'
 import { Secret } from '../kernel/secret.ts'
+import { keyPair, proofOf } from '../oauth/testing/signing.ts'
 import { signText } from '../principals/oidc/testing/local-issuer.ts'
 import { sealedCursors } from './cursor.ts'
 
@@ -68,9 +69,10 @@ describe('errors', () => {
     return live.call(...call)
   }
 
-  const asked = (changed: object) => {
+  const asked = (changed: object, more: Record<string, string> = {}) => {
     const { operation, body } = rightfulCalls.find((call) => call.operation.id === 'oauth.token.issue')!
-    return live.call(null, 'POST', operation.path, sendingOf(operation, { ...body, ...changed }))
+    const { headers, ...sending } = sendingOf(operation, { ...body, ...changed })
+    return live.call(null, 'POST', operation.path, { ...sending, headers: { ...headers, ...more } })
   }
 
   /** How each code comes about today, and on which operation. */
@@ -86,6 +88,13 @@ describe('errors', () => {
     token_expired: [
       'me.read',
       async () => live.call(null, 'GET', '/api/v1/me', { headers: { authorization: `Bearer ${await expired()}` } }),
+    ],
+    proof_invalid: [
+      'me.read',
+      async () => {
+        const { body } = await asked({}, { dpop: proofOf(keyPair(), { method: 'POST', url: `${tokenIssuer.url}/oauth2/token` }) })
+        return live.call(null, 'GET', '/api/v1/me', { headers: { authorization: `Bearer ${body.access_token}` } })
+      },
     ],
     insufficient_permissions: ['organization.update', () => live.call('anna', 'PATCH', aurora, { body: { name: 'Mine' } })],
     route_not_found: [null, () => live.call('anna', 'GET', '/api/v1/nowhere')],

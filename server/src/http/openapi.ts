@@ -11,6 +11,7 @@ const always: readonly ProblemCode[] = [
   'token_missing',
   'token_invalid',
   'token_expired',
+  'proof_invalid',
   'insufficient_permissions',
   'rate_limit_exceeded',
   'internal_error',
