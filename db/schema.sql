@@ -156,6 +156,7 @@ create table issued_tokens (
   constraint issued_tokens_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES issued_tokens(id),
   constraint issued_tokens_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint issued_tokens_act_check CHECK ((jsonb_typeof(act) = 'object'::text)),
+  constraint issued_tokens_acting CHECK (((act IS NULL) OR (parent_id IS NOT NULL))),
   constraint issued_tokens_actor_type_check CHECK ((actor_type = ANY (ARRAY['service_account'::text, 'shared_runtime_operator'::text, 'workload'::text, 'node_agent'::text, 'platform_operator'::text]))),
   constraint issued_tokens_bound CHECK (
 CASE actor_type

@@ -4,7 +4,7 @@ import type { Statement } from '../server/src/db/statement.ts'
 import { newId } from '../server/src/kernel/ids.ts'
 import { type KeySet, keySetSource } from '../server/src/keys/key-set.ts'
 import { createSigner } from '../server/src/keys/signer.ts'
-import { typeOf } from '../server/src/tokens/token-type.ts'
+import { typeOf } from '../server/src/tokens/machine-class.ts'
 import { testKeys, tokenIssuer } from './live-server.ts'
 
 type Sql = <Row>(text: string, values?: unknown[]) => Promise<Row[]>

@@ -2,6 +2,13 @@ import Type, { type Static, type TProperties } from 'typebox'
 import { actorTypes, operation } from './operation.ts'
 import { Exactly, Id, OneOf } from './shapes.ts'
 
+/** As RFC 8693 calls them. */
+export const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
+export const tokenTypes = {
+  access_token: 'urn:ietf:params:oauth:token-type:access_token',
+  jwt: 'urn:ietf:params:oauth:token-type:jwt',
+} as const
+
 /** The fields of a form. Others may be there and are not looked at, as OAuth wants it. */
 const Form = <P extends TProperties>(properties: P) => Type.Object(properties)
 
@@ -20,22 +27,31 @@ const client = {
 export type ClientForm = Static<ReturnType<typeof Form<typeof client>>>
 
 const TokenForm = Form({
-  grant_type: Type.String({ minLength: 1, maxLength: 200, description: '`client_credentials`.' }),
+  grant_type: Type.String({ minLength: 1, maxLength: 200, description: `\`client_credentials\` or \`${exchangeGrant}\`.` }),
   ...client,
   scope: field(8192, 'Permission keys with spaces between them. Without it: all that the account holds now.'),
   audience: field(200, 'For whom the token is; one, and an allowed one.'),
   resource: field(200, 'The same as `audience`, by the name of RFC 8707.'),
+  subject_token: field(
+    16_384,
+    'In an exchange (RFC 8693): a token of an account of the client’s own project, to get one that holds as much or less of it.',
+  ),
+  subject_token_type: field(200, `\`${tokenTypes.access_token}\`, or \`${tokenTypes.jwt}\` for the same.`),
+  requested_token_type: field(200, `\`${tokenTypes.access_token}\`; nothing else is issued.`),
+  actor_token: field(16_384, 'Refused: who acts is the client.'),
+  actor_token_type: field(200, 'Refused, as well.'),
 })
 export type TokenForm = Static<typeof TokenForm>
 
 export const TokenReply = Exactly({
   access_token: Type.String({
     description:
-      'A JWT of the type `at+jwt` (RFC 9068). A resource server may rely on `iss`, `aud`, `sub`, `client_id`, `actor_type`, `org_id`, `project_id`, `scope`, `iat`, `exp` and `jti`, after it has verified signature, type, issuer, audience and time; whether the token was revoked since, only introspection says. To whoever asked for the token it is an opaque text.',
+      'A JWT of the type `at+jwt` (RFC 9068). A resource server may rely on `iss`, `aud`, `sub`, `client_id`, `actor_type`, `org_id`, `project_id`, `scope`, `iat`, `exp` and `jti`, and on `cnf` and `act` where they are there, after it has verified signature, type, issuer, audience and time; whether the token was revoked since, only introspection says. To whoever asked for the token it is an opaque text.',
   }),
   token_type: OneOf(['Bearer', 'DPoP']),
   expires_in: Type.Integer(),
   scope: Type.String({ description: 'What was granted.' }),
+  issued_token_type: Type.Optional(Type.Literal(tokenTypes.access_token, { description: 'In an exchange.' })),
 })
 export type TokenReply = Static<typeof TokenReply>
 
@@ -45,7 +61,7 @@ export const issueOAuthToken = operation({
   path: '/oauth2/token',
   summary: 'The token endpoint of OAuth 2.0 (RFC 6749) for machines.',
   description:
-    'A client is a key of a service account: its `client_id` is the id of the key, its `client_secret` the secret that was shown when the key was made. The token is the account’s.',
+    'A client is a key of a service account: its `client_id` is the id of the key, its `client_secret` the secret that was shown when the key was made. The token is the account’s. In an exchange it is that of the account whose token is brought, never more than that token, and ends with it; where another account brings it, `act` names that one.',
   actors: ['service_account'],
   action: 'auth.token.issue',
   effect: 'change',
@@ -54,7 +70,7 @@ export const issueOAuthToken = operation({
   is_secret_reply: true,
   identified_by: 'credential',
   speaks: 'oauth',
-  problems: ['unsupported_grant_type', 'invalid_scope', 'invalid_target'],
+  problems: ['unsupported_grant_type', 'invalid_scope', 'invalid_target', 'subject_token_invalid'],
 })
 
 const token = Type.String({ minLength: 1, maxLength: 16_384, description: 'The token in question.' })
@@ -77,6 +93,12 @@ export const Introspection = Type.Object(
     project_id: Type.Optional(Id('project')),
     cnf: Type.Optional(
       Exactly({ jkt: Type.String({ description: 'The thumbprint of the key whose holder alone may use it (RFC 9449).' }) }),
+    ),
+    act: Type.Optional(
+      Type.Object(
+        { sub: Id('actor') },
+        { additionalProperties: true, description: 'Who acts for `sub`, and within it, under the same name, for whom in turn (RFC 8693).' },
+      ),
     ),
   },
   { additionalProperties: false, description: 'Where `active` is false, it is the only member.' },
@@ -106,7 +128,7 @@ export const revokeOAuthToken = operation({
   path: '/oauth2/revoke',
   summary: 'End a token of one’s own at once and for good (RFC 7009).',
   description:
-    'Of the client’s own account, by whichever of its keys it was issued. For any other text the answer is the same and nothing happens.',
+    'Of the client’s own account, by whichever of its keys it was issued, or issued to it to act for another. For any other text the answer is the same and nothing happens.',
   actors: ['service_account'],
   action: 'auth.token.revoke_own',
   effect: 'change',

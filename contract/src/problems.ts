@@ -8,6 +8,7 @@ export const problems = {
   policy_out_of_bounds: entry(400, 'The value lies outside the bounds of its policy definition.'),
   unsupported_grant_type: entry(400, 'This way to come by a token is not known here.'),
   invalid_scope: entry(400, 'Nothing of what was asked for can be granted.'),
+  subject_token_invalid: entry(400, 'The subject token cannot be exchanged by this client.'),
   invalid_target: entry(400, 'No token is issued for this audience.'),
   token_missing: entry(401, 'A bearer token is required.'),
   token_invalid: entry(401, 'The bearer token, or the credential in its place, is not valid.'),

@@ -104,8 +104,9 @@ create table issued_tokens (
   id                  uuid primary key,
   actor_type          text not null check (actor_type in ('service_account', 'shared_runtime_operator', 'workload', 'node_agent', 'platform_operator')),
   actor_id            uuid not null,
-  -- The secret it was issued for; null where another token was.
+  -- The key of whoever asked for it: the subject itself, or who acts for it.
   credential_id       uuid,
+  -- The token that it was exchanged for, with which it ends.
   parent_id           uuid references issued_tokens,
   org_id              uuid references organizations,
   project_id          uuid references projects,
@@ -129,6 +130,8 @@ create table issued_tokens (
   revoked_by          uuid,
   revoke_reason       text,
   constraint issued_tokens_revoked_whole check (num_nulls(revoked_at, revoked_by, revoke_reason) in (0, 3)),
+  -- Whoever acts for somebody was given a token of his.
+  constraint issued_tokens_acting check (act is null or parent_id is not null),
   constraint issued_tokens_bound check (
     case actor_type
       when 'service_account' then num_nonnulls(org_id, project_id, credential_id) = 3

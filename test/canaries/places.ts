@@ -1,3 +1,4 @@
+import { exchangeGrant, tokenTypes } from '../../contract/src/oauth.ts'
 import type { Operation } from '../../contract/src/operation.ts'
 import { type Marker, markerDigits, markerText } from './marker.ts'
 
@@ -113,6 +114,12 @@ const places: readonly Place[] = [
   ['an audience that is not allowed', {}, (text, body) => (body?.client_secret ? { body: { ...body, audience: text } } : null)],
   ['a scope that is none', {}, (text, body) => (body?.client_secret ? { body: { ...body, scope: `project.read ${text}` } } : null)],
   ['nothing but a scope that is none', {}, (text, body) => (body?.client_secret ? { body: { ...body, scope: text } } : null)],
+  [
+    'a token to be exchanged',
+    {},
+    (text, body) =>
+      body?.grant_type ? { body: { ...body, grant_type: exchangeGrant, subject_token_type: tokenTypes.jwt, subject_token: text } } : null,
+  ],
   ['a token to be looked at', {}, (text, body) => (body?.token ? { body: { ...body, token: text } } : null)],
   ['a type of resource', {}, (text, body) => (body?.client_secret ? { body: { ...body, resource_type: text } } : null)],
   ['a workflow', asWritten, (text, body) => (body?.client_secret ? { body: { ...body, source_workflow_id: text } } : null)],

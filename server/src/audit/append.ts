@@ -10,6 +10,10 @@ import { resourceName } from './resource-name.ts'
 type Hashed = ChainedRow & { hash: Buffer }
 type Entry = readonly [work: Work, event: AuditEvent]
 
+/** With who acted for the actor, if anybody did: nobody who tells what happened has to remember to say so. */
+const toldBy = ({ actor: { token } }: Work, { metadata }: AuditEvent) =>
+  metadataText(token?.act ? { ...metadata, act: token.act } : metadata)
+
 /** The ends of these chains, from now on ours until the commit; locked in the order of their ids, in one statement. */
 const lockedHeads = async (tx: Tx, chain_ids: readonly string[]): Promise<ReadonlyMap<string, Head>> => {
   const heads = new Map((await tx.many(lockHeads(chain_ids))).map((head) => [head.chain_id, head]))
@@ -32,7 +36,7 @@ const linked = ({ region, key }: AuditSeal, { chain_id, seq, hash }: Head, entri
       actor_id: work.actor.id,
       platform_role: work.trail.platform_role,
       resource_name: resourceName(region, event),
-      metadata: metadataText(event.metadata),
+      metadata: toldBy(work, event),
     }
     previous = linkHash(key, previous, textOf(row))
     return { ...row, hash: previous }

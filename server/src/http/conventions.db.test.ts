@@ -82,6 +82,10 @@ describe('errors', () => {
     cursor_invalid: ['organization.list', () => live.call('alice', 'GET', '/api/v1/orgs?cursor=AAAA')],
     unsupported_grant_type: ['oauth.token.issue', () => asked({ grant_type: 'password' })],
     invalid_scope: ['oauth.token.issue', () => asked({ scope: 'platform.admin' })],
+    subject_token_invalid: [
+      'oauth.token.issue',
+      () => asked({ grant_type: exchangeGrant, subject_token: 'nobodys', subject_token_type: tokenTypes.jwt }),
+    ],
     invalid_target: ['oauth.token.issue', () => asked({ audience: 'nobody' })],
     token_missing: ['me.read', () => live.call(null, 'GET', '/api/v1/me')],
     token_invalid: ['me.read', () => live.call(null, 'GET', '/api/v1/me', { headers: { authorization: 'Bearer nonsense' } })],

@@ -35,7 +35,7 @@ export const oneText = (header: string | string[] | undefined): string | undefin
 
 /** Names under which credentials are sent, and what ours and signed tokens look like. */
 const credentialName =
-  /^(?:access_?token|refresh_?token|id_?token|token|bearer|authorization|client_?secret|client_?assertion|secret|password|api_?key)$/i
+  /^(?:access_?token|refresh_?token|id_?token|token|bearer|authorization|client_?secret|client_?assertion|(?:subject|actor)_?token|secret|password|api_?key)$/i
 const credentialValue = /^(?:gh[a-z]{2}_[A-Za-z0-9_-]{20,}|eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\..*)$/
 
 /** An address is written down everywhere on its way; whoever sends a credential in it is told so before it is looked at. */

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { bareJws, type Claims, objectOf } from '../kernel/compact-jws.ts'
 import { type PublicAlgorithm, publicKeyOf, spellingsOf } from '../keys/public-key.ts'
-import { bareJws, type Claims, objectOf } from '../principals/oidc/compact-jws.ts'
 import type { Credential } from '../service-accounts/credential.ts'
 import { isSignedWith } from '../tokens/signature.ts'
 

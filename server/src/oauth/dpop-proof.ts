@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { proofAlgorithms } from '@gatehouse/contract/proofs'
+import { bareJws, type Claims, objectOf } from '../kernel/compact-jws.ts'
 import { Problem } from '../kernel/problem.ts'
 import { describedKeyOf, spellingsOf, thumbprintOf } from '../keys/public-key.ts'
-import { bareJws, type Claims, objectOf } from '../principals/oidc/compact-jws.ts'
 import { isSignedWith } from '../tokens/signature.ts'
 
 /** The request that a proof must be for. */

@@ -2,7 +2,7 @@ import type { issueOAuthToken, TokenForm, TokenReply } from '@gatehouse/contract
 import type { Caller, Issuing } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Profile } from '../tokens/issue-token.ts'
-import { accessTokenType } from '../tokens/token-type.ts'
+import { accessTokenType } from '../tokens/machine-class.ts'
 import { type ClientMethod, type Presented, presentedBy } from './client.ts'
 import type { Holder, Holding } from './holder.ts'
 
@@ -37,6 +37,7 @@ export const accessToken = ({ client_id }: Pick<Presented, 'client_id'>, holder:
     binding: () => new Problem('invalid_scope', { reason_code: 'scope_mismatch' }),
     scope: () => new Problem('invalid_scope', { reason_code: 'scope_mismatch' }),
     audience: () => new Problem('invalid_target'),
+    subject: () => new Problem('subject_token_invalid'),
   },
 })
 

@@ -2,6 +2,7 @@ import * as oauth from '@gatehouse/contract/oauth'
 import { answer, answerAsking, answerIssuing } from '../http/answer.ts'
 import { type ClientMethod, clientMethods } from './client.ts'
 import { clientCredentials } from './client-credentials.ts'
+import { tokenExchange } from './exchange-token.ts'
 import { type Grant, tokenEndpoint } from './grant.ts'
 import { identifyClient } from './identify-client.ts'
 import { introspectToken } from './introspect-token.ts'
@@ -12,7 +13,7 @@ import { signedAssertion } from './signed-assertion.ts'
 
 /** Every way for a client to say who it is, and every way to come by a token; what the metadata say is made from the same lists. */
 const methodsWith = ({ useProof, issuer }: OAuthParts): readonly ClientMethod[] => [...clientMethods, signedAssertion(useProof, issuer.url)]
-const grantsWith = (parts: OAuthParts): readonly Grant[] => [clientCredentials(parts)]
+const grantsWith = (parts: OAuthParts): readonly Grant[] => [clientCredentials(parts), tokenExchange(parts)]
 
 /** What stock clients of OAuth speak to. */
 export const oauthWith = (parts: OAuthParts) => {

@@ -107,6 +107,12 @@ export const policyDefinitions = {
     5,
     300,
   ),
+  'auth.token_exchange_max_depth': {
+    type: 'integer',
+    purpose: 'How many times in a row a token may be exchanged for a narrower one.',
+    default: 4,
+    bounds: { minimum: 1, maximum: 8 },
+  },
   'tenancy.invitation_ttl_seconds': {
     ...seconds('How long an invitation waits to be accepted.', 604_800, 3600, 2_592_000),
     scopes: ['global', 'tenant', 'project'],

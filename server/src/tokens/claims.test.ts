@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { SigningKey } from '../keys/key-set.ts'
 import { type Binding, claimsOf, signedToken } from './claims.ts'
-import { type MachineClass, typeOf } from './token-type.ts'
+import { type MachineClass, typeOf } from './machine-class.ts'
 
 const key: SigningKey = { kid: 'the-first-key', alg: 'ES256', custody: { kind: 'envelope', envelope: {} } }
 const digest = async (_key: SigningKey, input: Buffer) => createHash('sha256').update(input).digest()

@@ -1,12 +1,12 @@
 import type { SigningKey } from '../keys/key-set.ts'
 import type { Sign } from '../keys/signer.ts'
+import type { MachineClass, TokenType } from './machine-class.ts'
 import type { TokenClaims } from './token-claims.ts'
-import type { MachineClass, TokenType } from './token-type.ts'
 
 /** What each class is bound to, beyond what every token says. */
 export type Binding<C extends MachineClass = MachineClass> = Omit<
   Extract<TokenClaims, { actor_type: C }>,
-  keyof Common | 'client_id' | 'cnf'
+  keyof Common | 'client_id' | 'cnf' | 'act'
 >
 type Common = Pick<TokenClaims, 'sub' | 'actor_type' | 'iss' | 'aud' | 'iat' | 'exp' | 'jti' | 'scope'>
 

@@ -11,9 +11,10 @@ export type Subject = Static<typeof Subject>
 export const tokenById = (id: string) => sql(Subject)`
   select id, org_id, project_id from issued_tokens where id = ${id}`
 
-/** A token, if it is this actor's own. */
+/** A token, if it is this actor's own, or was issued to him to act for another. */
 export const ownToken = (id: string, { type, id: actor_id }: Pick<Actor, 'type' | 'id'>) => sql(Subject)`
-  select id, org_id, project_id from issued_tokens where id = ${id} and actor_type = ${type} and actor_id = ${actor_id}`
+  select id, org_id, project_id from issued_tokens
+   where id = ${id} and actor_type = ${type} and (actor_id = ${actor_id} or act ->> 'sub' = ${actor_id}::text)`
 
 export const credentialById = (id: string) => sql(Subject)`
   select k.id, s.org_id, s.project_id from service_account_keys k join service_accounts s on s.id = k.service_account_id where k.id = ${id}`

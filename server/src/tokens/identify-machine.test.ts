@@ -4,8 +4,8 @@ import { type FreshReader, want } from '../epochs/fresh.ts'
 import type { KeySet } from '../keys/key-set.ts'
 import { identifyMachine, issuerNamedBy } from './identify-machine.ts'
 import type { TokenRecord } from './live-token-queries.ts'
+import { typeOf } from './machine-class.ts'
 import { audience, claimsAt, forged, issuer, keySetOf, ownKey } from './testing/own-keys.ts'
-import { typeOf } from './token-type.ts'
 
 const iat = 1_900_000_000
 const at = (seconds: number) => new Date(seconds * 1000).toISOString()
@@ -17,6 +17,8 @@ const record: TokenRecord = {
   actor_type: 'service_account',
   actor_id: claims.sub,
   credential_id: claims.sub,
+  parent_id: null,
+  act: null,
   org_id: claims.org_id,
   project_id: claims.project_id,
   typ: typeOf.service_account,
@@ -35,6 +37,10 @@ const record: TokenRecord = {
   has_credential: true,
   credential_revoked_at: null,
   credential_expires_at: null,
+  acting_state: null,
+  depth: 0,
+  is_lineage_ended: false,
+  lineage_ends_at: null,
 }
 
 /** A process, and what it would read now. */

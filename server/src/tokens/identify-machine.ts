@@ -61,9 +61,10 @@ export type RequireHolder = (shown: ShownToken, cnf_jkt: string | null, fresh: F
 export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accepted, requireHolder: RequireHolder) => {
   const read = readLiveToken(wantKeys, accepted)
   return async (shown: ShownToken, fresh: FreshReader): Promise<Actor> => {
-    const { id, actor_type, actor_id, org_id, project_id, scope, cnf_jkt } = (await read(shown.token, fresh)).found
+    const { id, actor_type, actor_id, org_id, project_id, scope, cnf_jkt, act } = (await read(shown.token, fresh)).found
     await requireHolder(shown, cnf_jkt, fresh)
-    return { type: actor_type, id: actor_id, token: { jti: id, tenant_id: org_id, project_id, actions: new Set(scope) } }
+    const token = { jti: id, tenant_id: org_id, project_id, actions: new Set(scope), ...(act && { act }) }
+    return { type: actor_type, id: actor_id, token }
   }
 }
 

@@ -16,9 +16,10 @@ import type { Sign } from '../keys/signer.ts'
 import { type Actor, newTrail, type Trail } from '../work/work.ts'
 import { type Binding, claimsOf, signedToken } from './claims.ts'
 import { commitIssued, type Issuance } from './commit-issued.ts'
+import { type MachineClass, type TokenType, typeOf } from './machine-class.ts'
+import { narrowed, type Parent } from './narrow.ts'
 import { recordDenial } from './record-denial.ts'
 import { type Bound, evaluateIssuance, type Grant, type Refusal, type TokenPolicy, type TokenRequest } from './token-policy.ts'
-import { type MachineClass, type TokenType, typeOf } from './token-type.ts'
 
 export interface IssuerParts {
   readonly database: Database
@@ -30,8 +31,10 @@ export interface IssuerParts {
 
 /** Whose credential was verified, and all that was true at that moment. Every class has its own way to come to this; the rest is one way. */
 export interface Verified<C extends MachineClass> {
+  /** Who asks. */
   readonly actor: Actor & { readonly type: C }
   readonly credential_id: string
+  /** Of whom the token is to be: of who asks, or of the one whose token he brings. */
   readonly bound: Bound & { readonly actor_type: C }
   readonly binding: Binding<C>
   readonly place: Place
@@ -40,7 +43,14 @@ export interface Verified<C extends MachineClass> {
   readonly policy: () => TokenPolicy
   readonly keys: KeySet
   readonly moment: Moment
+  /** What else it rests on, where it comes from another token. */
+  readonly exchange?: Exchange
 }
+
+/** The token that is brought, and how its subject stands, if another asks; or why it cannot be exchanged, which is recorded. */
+export type Exchange =
+  | { readonly parent: Parent; readonly subject: { readonly place: Place; readonly facts: Facts } | null }
+  | { readonly refused: Problem; readonly why: string }
 
 /** How the token shows itself, where not as its class does; and how its refusals are called. */
 export interface Profile {
@@ -49,7 +59,7 @@ export interface Profile {
   readonly more: Readonly<Record<string, unknown>>
   /** The key whose holder alone may use it (RFC 9449); null: whoever has it may. */
   readonly cnf_jkt: string | null
-  readonly refusals: Readonly<Record<Refusal, () => Problem>>
+  readonly refusals: Readonly<Record<Refusal | 'subject', () => Problem>>
 }
 
 export interface Asked<C extends MachineClass> {
@@ -62,7 +72,8 @@ export interface Asked<C extends MachineClass> {
   readonly profile?: Profile
 }
 
-const refusals: Record<Refusal, () => Problem> = {
+const refusals: Profile['refusals'] = {
+  subject: () => new Problem('insufficient_permissions', { reason_code: 'permission_denied' }),
   binding: () => new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' }),
   scope: () => new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' }),
   audience: () => new Problem('validation_error', [{ in: 'body', field: 'audience', message: 'is not an allowed audience' }]),
@@ -81,27 +92,37 @@ class Refusing extends Error {
 
 const reasonOf = ({ code, details }: Problem): string => (details as { reason_code?: string } | undefined)?.reason_code ?? code
 
-/** The decision and the policies: whether, and if so which token. */
-const judged = <C extends MachineClass>(
-  trail: Trail,
-  { request, profile }: Asked<C>,
-  { bound, place, facts, policy }: Verified<C>,
-): Grant => {
+interface Standing {
+  readonly place: Place
+  readonly facts: Facts
+}
+const requireMayBeIssued = (trail: Trail, type: MachineClass, { place, facts }: Standing, refuse: (problem: Problem) => Refusing): void => {
   try {
     // Unknown is only who was not verified, so this is never said.
-    const kind = { type: bound.actor_type, missing: 'token_invalid' } as const
-    requireAllowed(trail, { alternatives: ['auth.token.issue'], kind, place, is_there: true }, facts)
+    requireAllowed(trail, { alternatives: ['auth.token.issue'], kind: { type, missing: 'token_invalid' }, place, is_there: true }, facts)
   } catch (error) {
-    throw error instanceof Problem ? new Refusing(error, 'decision') : error
+    throw error instanceof Problem ? refuse(error) : error
   }
+}
+
+/** The decisions and the policies: whether, and if so which token. */
+const judged = <C extends MachineClass>(trail: Trail, { request, profile }: Asked<C>, verified: Verified<C>): Grant => {
+  const { bound, policy, exchange, moment } = verified
+  const refusal = profile?.refusals ?? refusals
+  requireMayBeIssued(trail, bound.actor_type, verified, (problem) => new Refusing(problem, 'decision'))
+  if (exchange && 'refused' in exchange) throw new Refusing(exchange.refused, exchange.why)
+  if (exchange?.subject)
+    requireMayBeIssued(trail, bound.actor_type, exchange.subject, () => new Refusing(refusal.subject(), 'decision_on_subject'))
   let limits: TokenPolicy
   try {
     limits = policy()
   } catch (error) {
     throw error instanceof Problem ? new Refusing(error, 'policy') : error
   }
-  const evaluated = evaluateIssuance(request, bound, limits)
-  if ('refused' in evaluated) throw new Refusing((profile?.refusals ?? refusals)[evaluated.refused](), evaluated.refused)
+  const by = { bound, policy: limits, issued_at: moment.now }
+  const within = exchange ? narrowed(exchange.parent, by) : by
+  const evaluated = evaluateIssuance(request, within.bound, within.policy)
+  if ('refused' in evaluated) throw new Refusing(refusal[evaluated.refused](), evaluated.refused)
   return evaluated.granted
 }
 
@@ -126,7 +147,7 @@ export const tokenIssuer = (parts: IssuerParts) => {
   const signed = async <C extends MachineClass>(
     caller: Caller,
     trail: Trail,
-    { actor, credential_id, bound, binding, keys, moment }: Verified<C>,
+    { actor, credential_id, bound, binding, keys, moment, exchange }: Verified<C>,
     { request, profile }: Asked<C>,
     { audience, scope, ttl_seconds }: Grant,
   ) => {
@@ -134,10 +155,12 @@ export const tokenIssuer = (parts: IssuerParts) => {
     if (!signing) throw new Problem('dependency_unavailable', undefined, new Error('there is no key to sign with'))
     const jti = newId('token')
     const cnf_jkt = profile?.cnf_jkt ?? null
+    const parent = exchange && 'parent' in exchange ? exchange.parent : null
+    const act = parent?.act ?? null
     const issued_at = moment.now
     const claims = claimsOf({
-      actor_type: actor.type,
-      actor_id: actor.id,
+      actor_type: bound.actor_type,
+      actor_id: bound.actor_id,
       issuer: issuer.url,
       audience,
       issued_at,
@@ -145,9 +168,9 @@ export const tokenIssuer = (parts: IssuerParts) => {
       jti,
       scope,
       binding,
-      ...(profile && { more: { ...profile.more, ...(cnf_jkt === null ? {} : { cnf: { jkt: cnf_jkt } }) } }),
+      ...(profile && { more: { ...profile.more, ...(cnf_jkt === null ? {} : { cnf: { jkt: cnf_jkt } }), ...(act && { act }) } }),
     })
-    const typ = profile?.typ ?? typeOf[actor.type]
+    const typ = profile?.typ ?? typeOf[bound.actor_type]
     const access_token = await signedToken(sign, signing, typ, claims)
     const expires_at = instantOf(claims.exp)
     const { source_workflow_id, reason } = request
@@ -163,9 +186,11 @@ export const tokenIssuer = (parts: IssuerParts) => {
         metadata: {
           actor_type: actor.type,
           actor_id: actor.id,
-          requested_actor_type: actor.type,
-          requested_actor_id: actor.id,
+          requested_actor_type: bound.actor_type,
+          requested_actor_id: bound.actor_id,
           key_id: credential_id,
+          ...(parent && { parent_id: parent.id }),
+          ...(act && { act }),
           audience,
           scope: claims.scope,
           resource_type: resource.type,
@@ -181,10 +206,10 @@ export const tokenIssuer = (parts: IssuerParts) => {
     const issuance: Issuance = {
       row: {
         id: jti,
-        actor_type: actor.type,
-        actor_id: actor.id,
+        actor_type: bound.actor_type,
+        actor_id: bound.actor_id,
         credential_id,
-        parent_id: null,
+        parent_id: parent?.id ?? null,
         org_id: bound.org_id,
         project_id: bound.project_id,
         binding: {},
@@ -193,6 +218,7 @@ export const tokenIssuer = (parts: IssuerParts) => {
         audience,
         scope,
         cnf_jkt,
+        act,
         epoch: installation_epoch,
         issued_at,
         expires_at,
@@ -235,7 +261,7 @@ export const tokenIssuer = (parts: IssuerParts) => {
       {
         reason_code: reasonOf(problem),
         why,
-        request,
+        request: { ...request, actor_id: request.actor_id ?? bound.actor_id },
         allowed_audiences,
         ...(trail.asked[0] ? { decision_id: trail.asked[0].decision_id } : {}),
       },

@@ -1,7 +1,8 @@
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { sql } from '../db/statement.ts'
-import type { MachineClass } from './token-type.ts'
+import type { Act } from '../work/work.ts'
+import type { MachineClass } from './machine-class.ts'
 
 /** What is kept of a token: all that it says, and never the token. */
 export interface TokenRow {
@@ -18,6 +19,7 @@ export interface TokenRow {
   readonly audience: string
   readonly scope: readonly string[]
   readonly cnf_jkt: string | null
+  readonly act: Act | null
   readonly epoch: number
   readonly issued_at: string
   readonly expires_at: string
@@ -27,19 +29,20 @@ export interface TokenRow {
 
 /** Each of them, in one statement. No key of ours has a blank in it. */
 export const insertTokens = (rows: readonly TokenRow[]) => sql(Exactly({ id: Type.String() }))`
-  insert into issued_tokens (id, actor_type, actor_id, credential_id, parent_id, org_id, project_id, binding, typ, kid, audience, scope, cnf_jkt, epoch,
-                             issued_at, expires_at, source_workflow_id, reason)
+  insert into issued_tokens (id, actor_type, actor_id, credential_id, parent_id, org_id, project_id, binding, typ, kid, audience, scope, cnf_jkt, act,
+                             epoch, issued_at, expires_at, source_workflow_id, reason)
   select t.id, t.actor_type, t.actor_id, t.credential_id, t.parent_id, t.org_id, t.project_id, t.binding::jsonb, t.typ, t.kid, t.audience,
-         string_to_array(t.scope, ' '), t.cnf_jkt, t.epoch, t.issued_at, t.expires_at, t.source_workflow_id, t.reason
+         string_to_array(t.scope, ' '), t.cnf_jkt, t.act::jsonb, t.epoch, t.issued_at, t.expires_at, t.source_workflow_id, t.reason
     from unnest(
            ${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ actor_type }) => actor_type)}::text[],
            ${rows.map(({ actor_id }) => actor_id)}::uuid[], ${rows.map(({ credential_id }) => credential_id)}::uuid[],
            ${rows.map(({ parent_id }) => parent_id)}::uuid[], ${rows.map(({ org_id }) => org_id)}::uuid[],
            ${rows.map(({ project_id }) => project_id)}::uuid[], ${rows.map(({ binding }) => JSON.stringify(binding))}::text[],
            ${rows.map(({ typ }) => typ)}::text[], ${rows.map(({ kid }) => kid)}::text[], ${rows.map(({ audience }) => audience)}::text[],
-           ${rows.map(({ scope }) => scope.join(' '))}::text[], ${rows.map(({ cnf_jkt }) => cnf_jkt)}::text[], ${rows.map(({ epoch }) => epoch)}::int[],
+           ${rows.map(({ scope }) => scope.join(' '))}::text[], ${rows.map(({ cnf_jkt }) => cnf_jkt)}::text[],
+           ${rows.map(({ act }) => act && JSON.stringify(act))}::text[], ${rows.map(({ epoch }) => epoch)}::int[],
            ${rows.map(({ issued_at }) => issued_at)}::timestamptz[], ${rows.map(({ expires_at }) => expires_at)}::timestamptz[],
            ${rows.map(({ source_workflow_id }) => source_workflow_id)}::text[], ${rows.map(({ reason }) => reason)}::text[])
-      as t (id, actor_type, actor_id, credential_id, parent_id, org_id, project_id, binding, typ, kid, audience, scope, cnf_jkt, epoch,
-            issued_at, expires_at, source_workflow_id, reason)
+      as t (id, actor_type, actor_id, credential_id, parent_id, org_id, project_id, binding, typ, kid, audience, scope, cnf_jkt, act,
+            epoch, issued_at, expires_at, source_workflow_id, reason)
   returning id`

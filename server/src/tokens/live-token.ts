@@ -1,6 +1,7 @@
 import { type Source, type Wanted, want } from '../epochs/fresh.ts'
+import { actorsIn } from './act.ts'
 import { type TokenRecord, tokensBy } from './live-token-queries.ts'
-import { clientOfClaims, holderOfClaims, projectOfClaims, type TokenClaims, tenantOfClaims } from './token-claims.ts'
+import { actOfClaims, clientOfClaims, holderOfClaims, projectOfClaims, type TokenClaims, tenantOfClaims } from './token-claims.ts'
 
 interface TokenKey {
   readonly jti: string
@@ -41,6 +42,8 @@ export const endOf = (record: TokenRecord, installation_epoch: number, now: stri
   if (record.actor_state === null || record.actor_state === 'deleted') return 'its actor is gone'
   if (!record.has_credential || record.credential_revoked_at !== null) return 'its credential was revoked'
   if (isOver(record.credential_expires_at, now)) return 'its credential has expired'
+  if (record.act !== null && record.acting_state !== 'active') return 'who acts by it is not active'
+  if (record.is_lineage_ended || isOver(record.lineage_ends_at, now)) return 'a token that it comes from has ended'
   if (record.organization_state !== 'active') return 'its organization is not active'
   if (record.project_state !== 'active') return 'its project is not active'
   return undefined
@@ -59,6 +62,7 @@ export const isOfRecord = (typ: string, kid: string, claims: TokenClaims, record
   record.project_id === projectOfClaims(claims) &&
   (clientOfClaims(claims) ?? record.credential_id) === record.credential_id &&
   record.cnf_jkt === holderOfClaims(claims) &&
+  actorsIn(record.act).join() === actorsIn(actOfClaims(claims)).join() &&
   record.audience === claims.aud &&
   record.scope.join(' ') === claims.scope &&
   secondsOf(record.issued_at) === claims.iat &&

@@ -5,7 +5,7 @@ import { machineWithSecret } from '../../../test/machine-credential.ts'
 import type { Fresh, Known, Wanted } from '../epochs/fresh.ts'
 import { newId } from '../kernel/ids.ts'
 import { signText } from '../principals/oidc/testing/local-issuer.ts'
-import { typeOf } from './token-type.ts'
+import { typeOf } from './machine-class.ts'
 
 let live: LiveServer
 let machine: Awaited<ReturnType<typeof machineOn>>

@@ -1,5 +1,5 @@
 import { actions, isAction, membershipKeys } from '../authz/actions.ts'
-import type { MachineClass } from './token-type.ts'
+import type { MachineClass } from './machine-class.ts'
 
 /** What being in a project gives there, to a machine as to a person. */
 export const keysOfBelonging: readonly string[] = Object.entries(membershipKeys).flatMap(([key, where]) =>

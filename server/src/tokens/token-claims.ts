@@ -1,8 +1,10 @@
 import { Exactly } from '@gatehouse/contract/shapes'
-import Type, { type Static } from 'typebox'
+import Type, { type Static, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import type { Claims } from '../principals/oidc/compact-jws.ts'
-import { accessTokenType, type MachineClass, typeOf } from './token-type.ts'
+import type { Claims } from '../kernel/compact-jws.ts'
+import type { Act } from '../work/work.ts'
+import { most_acting } from './act.ts'
+import { accessTokenType, type MachineClass, typeOf } from './machine-class.ts'
 
 /** As the database spells one: a second spelling would be a second token. */
 const Uuid = Type.String({ pattern: '^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$' })
@@ -54,11 +56,14 @@ const shapes = {
   }),
 } satisfies Record<MachineClass, unknown>
 
-/** What only an access token of OAuth says: which client it was issued to, and whose proof must come along, if anybody's. */
+const chainOf = (length: number): TSchema => Exactly({ sub: Uuid, ...(length > 1 ? { act: Type.Optional(chainOf(length - 1)) } : {}) })
+
+/** What only an access token of OAuth says: which client it was issued to; and if anybody, whose proof must come along, and who acts. */
 const AccessToken = Exactly({
   ...shapes.service_account.properties,
   client_id: Uuid,
   cnf: Type.Optional(Exactly({ jkt: Thumbprint })),
+  act: Type.Optional(Type.Unsafe<Act>(chainOf(most_acting))),
 })
 
 type ClassClaims = { [C in MachineClass]: Static<(typeof shapes)[C]> }[MachineClass]
@@ -83,4 +88,6 @@ export const clientOfClaims = (claims: TokenClaims): string | undefined => ('cli
 /** The thumbprint of the key whose holder alone may use it; null where it is anybody's who has it. */
 export const holderOfClaims = (claims: TokenClaims): string | null =>
   'cnf' in claims && claims.cnf && 'jkt' in claims.cnf ? claims.cnf.jkt : null
+/** Who acts for the subject; undefined where it does so itself. */
+export const actOfClaims = (claims: TokenClaims): Act | undefined => ('act' in claims ? claims.act : undefined)
 export const projectOfClaims = (claims: TokenClaims): string | null => ('project_id' in claims ? claims.project_id : null)

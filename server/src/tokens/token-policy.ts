@@ -1,5 +1,5 @@
+import type { MachineClass } from './machine-class.ts'
 import { allowedFor, carriedBy, normaliseScope } from './normalise-scope.ts'
-import type { MachineClass } from './token-type.ts'
 
 /** What is asked for; all but the wishes are assertions, which must be true and choose nothing. */
 export interface TokenRequest {

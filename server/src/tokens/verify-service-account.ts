@@ -74,14 +74,17 @@ const endOf = (credential: Credential, standing: Standing | undefined, now: stri
 
 /** Most accounts have one of a few roles, whose keys are one set as long as they are kept. */
 const held = new WeakMap<ReadonlySet<string>, ReadonlySet<string>>()
-const heldBy = ({ project: { allowed, is_member } }: Facts): ReadonlySet<string> => {
+export const heldBy = ({ project: { allowed, is_member } }: Facts): ReadonlySet<string> => {
   if (!is_member) return allowed
   const known = held.get(allowed) ?? new Set([...allowed, ...keysOfBelonging])
   held.set(allowed, known)
   return known
 }
 
-const boundOf = ({ service_account_id, home: { org_id, project_id } }: Located, held: ReadonlySet<string>) =>
+export const boundOf = (
+  { service_account_id, home: { org_id, project_id } }: Pick<Located, 'service_account_id' | 'home'>,
+  held: ReadonlySet<string>,
+) =>
   ({
     actor_type: 'service_account',
     actor_id: service_account_id,

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { newId } from '../kernel/ids.ts'
 import type { VerifyingKey } from '../keys/key-set.ts'
+import { typeOf } from './machine-class.ts'
 import { ownAlgorithms } from './signature.ts'
 import { audience, claimsAt, forged, issuer, keySetOf, type OwnKey, ownKey } from './testing/own-keys.ts'
-import { typeOf } from './token-type.ts'
 import { requireTime, verifyToken } from './verify-token.ts'
 
 const iat = 1_900_000_000

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
+import { objectOf, splitCompactJws } from '../kernel/compact-jws.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { KeySet, VerifyingKey } from '../keys/key-set.ts'
-import { objectOf, splitCompactJws } from '../principals/oidc/compact-jws.ts'
 import { isSignedWith, ownAlgorithms } from './signature.ts'
 import { type TokenClaims, tokenClaimsOf } from './token-claims.ts'
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { compactVerify } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { hasPart } from '../../../tools/test/parts.ts'
-import { splitCompactJws } from '../principals/oidc/compact-jws.ts'
+import { splitCompactJws } from '../kernel/compact-jws.ts'
 import { verificationKeys } from '../principals/oidc/verification-keys.ts'
 import { isSignedWith, type OwnAlgorithm, ownAlgorithms } from './signature.ts'
 

@@ -2,12 +2,20 @@ import type { ActorType } from '@gatehouse/contract/operation'
 import type { ProblemCode } from '@gatehouse/contract/problems'
 import type { Tx } from '../db/database.ts'
 
+/** Who acts for somebody else, and for whom in turn: the latest first, as RFC 8693 nests them. */
+export interface Act {
+  readonly sub: string
+  readonly act?: Act
+}
+
 /** The token that a machine shows, and how far it reaches. What is null bounds nothing. */
 export interface HeldToken {
   readonly jti: string
   readonly tenant_id: string | null
   readonly project_id: string | null
   readonly actions: ReadonlySet<string> | null
+  /** Who uses it, where that is not the actor itself; what he does with it is recorded with this. */
+  readonly act?: Act
 }
 
 /** Who asks. `system` is the product itself: a first sign-in, a cascade, an expiry; its id names which. People have no token of ours. */

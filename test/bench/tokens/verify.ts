@@ -72,6 +72,7 @@ const recordOf = (token: string): TokenRecord => {
     audience: aud,
     scope: granted.split(' '),
     cnf_jkt: null,
+    act: null,
     epoch: 1,
     issued_at: new Date(iat * 1000).toISOString(),
     expires_at: new Date(exp * 1000).toISOString(),

@@ -1,4 +1,4 @@
-import type { Claims, JwsHeader } from './compact-jws.ts'
+import type { Claims, JwsHeader } from '../../kernel/compact-jws.ts'
 import type { Issuer } from './issuer-settings.ts'
 
 export type HumanClaims = {

@@ -1,6 +1,6 @@
 import { errors, jwtVerify } from 'jose'
+import { openCompactJws } from '../../kernel/compact-jws.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { openCompactJws } from './compact-jws.ts'
 import type { Fetch } from './fetch-keys.ts'
 import { type HumanClaims, humanClaimsOf, refusalOf } from './human-claims.ts'
 import { type IssuerSettings, settled } from './issuer-settings.ts'

@@ -1,20 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { Value } from 'typebox/value'
+import { asymmetricAlgorithms } from '../../kernel/compact-jws.ts'
 
-/** Signatures that only the holder of a private key can make. `none` and HMAC are not in the language, so nobody can configure them. */
-export const asymmetricAlgorithms = [
-  'ES256',
-  'ES384',
-  'ES512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'RS256',
-  'RS384',
-  'RS512',
-  'EdDSA',
-  'Ed25519',
-] as const
 export type Algorithm = (typeof asymmetricAlgorithms)[number]
 
 export const IssuerSettings = Type.Object(

@@ -1,5 +1,19 @@
-import { requireUniqueMembers } from '../../kernel/strict-json.ts'
-import { asymmetricAlgorithms } from './issuer-settings.ts'
+import { requireUniqueMembers } from './strict-json.ts'
+
+/** Signatures that only the holder of a private key can make. `none` and HMAC are not in the language, so nobody can configure them. */
+export const asymmetricAlgorithms = [
+  'ES256',
+  'ES384',
+  'ES512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'RS256',
+  'RS384',
+  'RS512',
+  'EdDSA',
+  'Ed25519',
+] as const
 
 export type JwsHeader = { readonly alg: string; readonly kid: string; readonly typ?: string }
 export type Claims = Readonly<Record<string, unknown>>
