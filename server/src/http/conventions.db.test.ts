@@ -1,3 +1,4 @@
+import { exchangeGrant, tokenTypes } from '@gatehouse/contract/oauth'
 import { operations } from '@gatehouse/contract/operations'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { uuidPattern } from '@gatehouse/contract/shapes'
