@@ -7,8 +7,12 @@ const most_fields = 100
 
 const refused = (reason: string) => new Problem('invalid_request', { reason })
 
+const plain = /^[A-Za-z0-9_.~-]*$/
+
 /** One name or value of a form; what is not percent-encoded UTF-8 is refused, not mended. */
 export const decodeFormText = (text: string): string => {
+  // Most are such, tokens above all.
+  if (plain.test(text)) return text
   try {
     return settleText(decodeURIComponent(text.replaceAll('+', ' ')))
   } catch {

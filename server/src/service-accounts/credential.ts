@@ -45,9 +45,11 @@ type Homes = (service_account_id: string) => Promise<Static<typeof Home> | undef
 export const keepHomes = (reader: Pick<Reader, 'maybe'>, most_entries = 100_000): Homes => {
   const kept = new LRUCache<string, Static<typeof Home>>({ max: most_entries })
   return async (service_account_id) => {
-    const known = kept.get(service_account_id) ?? (await reader.maybe(homeOfAccount(service_account_id)))
-    if (known) kept.set(service_account_id, known)
-    return known
+    const known = kept.get(service_account_id)
+    if (known) return known
+    const found = await reader.maybe(homeOfAccount(service_account_id))
+    if (found) kept.set(service_account_id, found)
+    return found
   }
 }
 
@@ -55,8 +57,10 @@ export const keepHomes = (reader: Pick<Reader, 'maybe'>, most_entries = 100_000)
 export const keepOwners = (reader: Pick<Reader, 'maybe'>, most_entries = 100_000) => {
   const kept = new LRUCache<string, string>({ max: most_entries })
   return async (key_id: string): Promise<string | undefined> => {
-    const known = kept.get(key_id) ?? (await reader.maybe(ownerOfKey(key_id)))?.service_account_id
-    if (known !== undefined) kept.set(key_id, known)
-    return known
+    const known = kept.get(key_id)
+    if (known !== undefined) return known
+    const found = (await reader.maybe(ownerOfKey(key_id)))?.service_account_id
+    if (found !== undefined) kept.set(key_id, found)
+    return found
   }
 }
