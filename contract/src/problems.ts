@@ -13,7 +13,7 @@ export const problems = {
   token_missing: entry(401, 'A bearer token is required.'),
   token_invalid: entry(401, 'The bearer token, or the credential in its place, is not valid.'),
   token_expired: entry(401, 'The bearer token has expired.'),
-  proof_invalid: entry(401, 'The DPoP proof that the token demands is missing, or is not a valid one for this request.'),
+  proof_invalid: entry(401, 'The DPoP proof is missing, or is not a valid one for this request.'),
   insufficient_permissions: entry(403, 'You are not allowed to do this.'),
   route_not_found: entry(404, 'There is no such route.'),
   organization_not_found: entry(404, 'There is no such organization.'),

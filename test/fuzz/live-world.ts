@@ -1,6 +1,7 @@
 import { fixedId } from '../../server/src/kernel/ids.ts'
+import { keyPair } from '../../server/src/oauth/testing/signing.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
-import { pathOf, type RightfulCall, rightfulCalls } from './rightful-calls.ts'
+import { pathOf, type RightfulCall, rightfulCalls, writeSigningKeys } from './rightful-calls.ts'
 
 const { org, project: projectOf, user, usernames } = seeded
 const named = new Map(usernames.map((username) => [user(username) as string, username]))
@@ -98,7 +99,12 @@ export const liveWorld = async (live: LiveServer) => {
   // A key that nobody ends, to ask for tokens with.
   const issuing = await make('alice', ownAccounts, { name: 'Issuing', slug: 'issuing' })
   const { body: credential } = await live.call('alice', 'POST', `${ownAccounts}/${issuing}/keys`, { body: {} })
-  const client = { client_id: credential.key_id, client_secret: credential.client_secret }
+  /** By its secret, and so by nothing else. */
+  const client = {
+    ...{ client_id: credential.key_id, client_secret: credential.client_secret },
+    ...{ client_assertion: undefined, client_assertion_type: undefined },
+  }
+  await writeSigningKeys(live.sql)
   // Their owners have lost the role by other means than the product's.
   const ownerless: string[] = []
   for (let n = 0; n < 3; n += 1)
@@ -195,6 +201,9 @@ export const liveWorld = async (live: LiveServer) => {
   const ofKey = (pick: number) => ({ person: 'alice', params: { project_id: own, ...at(keys, pick) } })
   /** Whatever end chance names lies in the past. */
   const endless = { expires_at: undefined }
+  const { jwk } = keyPair()
+  /** Chance makes no public key. */
+  const perhapsPublic = (pick: number) => ({ public_jwk: pick % 2 === 0 ? undefined : jwk })
   const onAccounts: Record<string, (pick: number) => RightfulCall> = {
     'auth.service_account_token.issue': () => ({
       person: 'alice',
@@ -232,8 +241,11 @@ export const liveWorld = async (live: LiveServer) => {
     'service_account.enable': ofAccount('switched'),
     'service_account.delete': ofAccount('ended'),
     'service_account.key.list': ofAccount('keyed'),
-    'service_account.key.create': (pick) => ({ ...ofAccount('keyed')(pick), body: endless }),
-    'service_account.key.rotate': (pick) => ({ ...ofKey(pick), body: { ...endless, overlap_seconds: pick % 1000 } }),
+    'service_account.key.create': (pick) => ({ ...ofAccount('keyed')(pick), body: { ...endless, ...perhapsPublic(pick) } }),
+    'service_account.key.rotate': (pick) => ({
+      ...ofKey(pick),
+      body: { ...endless, ...perhapsPublic(pick), overlap_seconds: pick % 1000 },
+    }),
     'service_account.key.revoke': ofKey,
   }
   const builtin = () => ({ person: 'ada', params: { role_id: fixedId('role', 'tenant_billing_viewer') } })
@@ -316,7 +328,8 @@ export const liveWorld = async (live: LiveServer) => {
       }
       if (operation === 'project.member.remove') joined.splice(Math.max(0, joined.findIndex(ended)), joined.some(ended) ? 1 : 0)
       const [noun, scope] = operation.split(/_(?=of_)/)
-      if (body?.client_secret !== undefined) keys.push({ service_account_id: body.service_account_id, key_id: body.key_id })
+      if (/^service_account\.key\.(?:create|rotate)$/.test(operation))
+        keys.push({ service_account_id: body.service_account_id, key_id: body.key_id })
       if (operation === 'service_account.key.revoke')
         keys.splice(
           keys.findIndex(({ key_id }) => key_id === params.key_id),

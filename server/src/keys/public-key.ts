@@ -2,7 +2,7 @@ import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'no
 import { isRocaModulus, isWeakEd25519 } from '../kernel/weak-keys.ts'
 
 /** What a public key can be for. */
-export const publicAlgorithms = ['ES256', 'EdDSA', 'RS256'] as const
+const publicAlgorithms = ['ES256', 'EdDSA', 'RS256'] as const
 export type PublicAlgorithm = (typeof publicAlgorithms)[number]
 
 type Jwk = Readonly<Record<string, unknown>>

@@ -32,7 +32,7 @@ export const insertProofs = (proofs: readonly Proof[]) => sql(Position)`
     returning kind, subject, jti_hash)
   select asked.n from asked join used using (kind, subject, jti_hash)`
 
-/** An hour after they have ended: a clock that was set back in the meantime makes none of them new. */
+/** Ten minutes after they have ended: a clock that was set back in the meantime makes none of them new. */
 export const forgetProofs = (now: string) => sql(Exactly({ count: Type.Integer() }))`
-  with gone as (delete from used_proofs where expires_at < ${now}::timestamptz - interval '1 hour' returning 1)
+  with gone as (delete from used_proofs where expires_at < ${now}::timestamptz - interval '10 minutes' returning 1)
   select count(*)::int as count from gone`
