@@ -98,6 +98,8 @@ export const IssuedToken = Named('IssuedToken', {
   actor_type: OneOf(actorTypes),
   actor_id: Id('actor'),
   credential_id: Nullable(Id('credential')),
+  parent_id: Nullable(Id('token')),
+  acting_id: Nullable(Id('actor')),
   project_id: Nullable(Id('project')),
   audience: Type.String(),
   scope: Type.String({ description: 'What it was granted, with spaces between.' }),
@@ -116,7 +118,8 @@ export const listProjectTokens = listOperation({
   id: 'auth.token.list_of_project',
   path: '/api/v1/projects/:project_id/tokens',
   summary: 'The tokens that were issued in a project, the newest first; never a token itself.',
-  description: '`ended`: revoked, or ended with its credential, actor, project or organization.',
+  description:
+    '`ended`: revoked, or ended with its credential, actor, project or organization, or with `parent_id`, the token that it was exchanged for. `acting_id`: who uses it for the actor, where that is another; the credential is his.',
   actors: ['user'],
   action: managing,
   params: { project_id: Id('project') },

@@ -748,6 +748,7 @@ const refused: [proves: string, what: string, constraint: string, text: string][
   ['TI-16', 'a token revoked without a reason', 'issued_tokens_revoked_whole', 'update issued_tokens set revoked_at = now()'],
   ['TI-23', 'a key in the place of its thumbprint', 'issued_tokens_cnf_jkt_check', issuedToken({ cnf_jkt: `'{}'` })],
   ['TI-23', 'an actor that is no object', 'issued_tokens_act_check', issuedToken({ act: `'"x"'` })],
+  ['TI-17', 'somebody who acts by nobody’s token', 'issued_tokens_acting', issuedToken({ act: `'{"sub": "x"}'` })],
   ['TI-16', 'a cut-off of something unknown', 'token_cutoffs_subject_type_check', tokenCutoff({ subject_type: `'node'` })],
   ['TI-16', 'a cut-off of nobody', 'token_cutoffs_subject', tokenCutoff({ subject_id: 'null' })],
   ['TI-16', "a cut-off in nobody's log", 'token_cutoffs_subject', tokenCutoff({ org_id: 'null' })],

@@ -1,11 +1,24 @@
 import fc from 'fast-check'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
+import * as oauth4webapi from 'oauth4webapi'
+import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exchangeGrant, tokenTypes } from '../../../contract/src/oauth.ts'
-import { type Answered, type LiveServer, liveServer, seeded, tokenIssuer } from '../../../test/live-server.ts'
+import { type Answered, type LiveServer, liveServer, seeded, testKeys, tokenIssuer } from '../../../test/live-server.ts'
 import { auroraHome } from '../../../test/machine-credential.ts'
 import { oauthClient, postForm } from '../../../test/oauth-client.ts'
+import { parseKeyRing } from '../custody/key-ring.ts'
+import type { Database } from '../db/database.ts'
+import { keySetSource } from '../keys/key-set.ts'
+import { createSigner } from '../keys/signer.ts'
+import { actorsIn } from '../tokens/act.ts'
+import type { IssuerParts } from '../tokens/issue-token.ts'
+import { gateAndIssuer } from '../tokens/issuing.ts'
+import type { Act } from '../work/work.ts'
+import { holding } from './holder.ts'
+import { oauthWith } from './oauth-routes.ts'
 import { keyPair, type Pair, proofOf } from './testing/signing.ts'
+import { proofUsing } from './used-proofs.ts'
 
 type Client = Awaited<ReturnType<typeof oauthClient>>
 const { org, project, user } = seeded
@@ -223,7 +236,8 @@ describe('it only narrows', () => {
             expect(claims.exp).toBeLessThanOrEqual(each.exp!)
             expect([claims.sub, claims.org_id, claims.project_id]).toEqual([each.sub, each.org_id, each.project_id])
             if (each.aud !== 'gpuaas-api') expect(claims.aud).toBe(each.aud)
-            expect(JSON.stringify(claims.act ?? null)).toContain(each.act ? JSON.stringify(each.act) : '')
+            const [chain, earlier] = [actorsIn(claims.act as Act), actorsIn(each.act as Act)]
+            expect(chain.slice(chain.length - earlier.length)).toEqual(earlier)
           }
           before.push(claims)
         }
@@ -430,7 +444,12 @@ describe('it ends with what it comes from', () => {
     expect((await owner.introspect({ token })).body).toEqual({ active: false })
     expect(said(await swap(owner, token))).toBe(refused)
     const listed = await live.call('ada', 'GET', `/api/v1/projects/${auroraHome.project_id}/tokens?limit=20`)
-    expect(listed.body.items.find(({ id }: { id: string }) => id === jti(token))).toMatchObject({ state: 'ended' })
+    expect(listed.body.items.find(({ id }: { id: string }) => id === jti(token))).toMatchObject({
+      state: 'ended',
+      parent_id: jti(between),
+      actor_id: subject.service_account_id,
+      acting_id: last.service_account_id,
+    })
   })
 
   test('TI-16 TI-17 it ends when the key of an earlier one does, by the clock alone', async () => {
@@ -528,5 +547,118 @@ describe('a bound token', () => {
   test('TI-17 comes of one that is not bound where a proof is brought', async () => {
     const answered = await swap(other, await owner.token(), {}, proof(keyPair()))
     expect([answered.status, answered.body.token_type]).toEqual([200, 'DPoP'])
+  })
+})
+
+describe('what changes while it is being exchanged', () => {
+  const ring = parseKeyRing(testKeys)
+  const sign = createSigner({ ring, transit: null })
+  /** One more server whose signer does something first, and whose parts may be others. */
+  const serving = (before: () => Promise<unknown>, changed: Partial<IssuerParts> = {}) =>
+    live.replica((parts) => {
+      const keys = {
+        want: keySetSource(ring),
+        sign: async (...asked: Parameters<typeof sign>) => {
+          await before()
+          return sign(...asked)
+        },
+      }
+      const own: IssuerParts = { ...parts, keys, issuer: tokenIssuer, ...changed }
+      const useProof = proofUsing(own.database)
+      const holders = holding(useProof, tokenIssuer.url)
+      const routes = oauthWith({ ...own, ...gateAndIssuer(own), useProof, holders, identify: parts.identify }).routes
+      return {
+        ...parts,
+        answers: parts.answers.map((each) => routes.find(({ operation }) => operation.id === each.operation.id) ?? each),
+      }
+    })
+  const childrenOf = (token: string) => live.sql('select id from issued_tokens where parent_id = $1', [decodeJwt(token).jti])
+  const giveBack = (token: string) =>
+    live.sql(`update issued_tokens set revoked_at = now(), revoked_by = actor_id, revoke_reason = 'x' where id = $1`, [
+      decodeJwt(token).jti,
+    ])
+
+  const changes: [string, (subject: Client, token: string) => Promise<unknown>][] = [
+    ['its token is revoked', (_subject, token) => giveBack(token)],
+    ['the key of its subject is revoked', (subject) => revokeKey(subject)],
+    ['its subject is deleted', (subject) => remove(subject)],
+    ['its subject is disabled', (subject) => disable(subject)],
+  ]
+  test.each(changes)('TI-16 TI-17 %s meanwhile: nothing is issued, with an idempotency key or without', async (_what, change) => {
+    for (const headers of [{}, { 'idempotency-key': 'meanwhile' }]) {
+      const [subject, client] = [await oauthClient(live), await oauthClient(live)]
+      const token = await subject.token()
+      const { url } = await serving(() => change(subject, token))
+      expect(said(await swap(client, token, {}, headers, url))).toBe(refused)
+      expect(await childrenOf(token)).toEqual([])
+    }
+  })
+
+  test('TI-16 TI-17 the control: a server that does not ask again issues one, and it is dead all the same', async () => {
+    const [subject, client] = [await oauthClient(live), await oauthClient(live)]
+    const token = await subject.token()
+    let first: unknown
+    const forgetful: Database = {
+      ...live.database,
+      transaction: (mode, within) =>
+        live.database.transaction(mode, (tx) =>
+          within({ ...tx, one: async (statement) => (/from epochs/.test(statement.text) ? (first as never) : tx.one(statement)) }),
+        ),
+    }
+    const { url } = await serving(
+      async () => {
+        first = { now: '', epochs: await live.sql('select id, value::int, stamp from epochs') }
+        await giveBack(token)
+      },
+      { database: forgetful },
+    )
+    const answered = await swap(client, token, {}, {}, url)
+    expect(answered.status, answered.text).toBe(200)
+    expect(await onAll(answered.body.access_token)).toEqual([dead, dead])
+  })
+
+  test('TI-16 TI-17 given back by its owner while twenty exchange it on two servers: nothing that comes of it is left', async () => {
+    const [subject, client] = [await oauthClient(live), await oauthClient(live)]
+    const token = await subject.token()
+    const asking = Array.from({ length: 20 }, (_, n) => swap(client, token, {}, {}, all[n % 2]))
+    const given = subject.revoke({ token })
+    const answers = await Promise.all(asking)
+    expect((await given).status).toBe(200)
+    for (const { status, body } of answers)
+      if (status === 200) expect(await onAll(body.access_token)).toEqual([dead, dead])
+      else expect([status, body.error]).toEqual([400, 'invalid_request'])
+    expect(said(await swap(client, token))).toBe(refused)
+  })
+})
+
+describe('stock clients, unmodified', () => {
+  test('TI-17 openid-client and oauth4webapi exchange a token', async () => {
+    const own = await liveServer({}, {}, { is_own_issuer: true })
+    try {
+      const { client_id, client_secret, token, service_account_id } = await oauthClient(own)
+      const fields = { subject_token: await token(), subject_token_type: tokenTypes.access_token, scope: 'project.read' }
+
+      const config = await openid.discovery(new URL(own.url), client_id, client_secret, openid.ClientSecretBasic(client_secret), {
+        execute: [openid.allowInsecureRequests],
+        algorithm: 'oauth2',
+      })
+      expect(config.serverMetadata().grant_types_supported).toContain(exchangeGrant)
+      const first = await openid.genericGrantRequest(config, exchangeGrant, fields)
+      expect(first).toMatchObject({ scope: 'project.read', issued_token_type: tokenTypes.access_token })
+
+      const as = { issuer: own.url, token_endpoint: `${own.url}/oauth2/token` }
+      const response = await oauth4webapi.genericTokenEndpointRequest(
+        as,
+        { client_id },
+        oauth4webapi.ClientSecretPost(client_secret),
+        exchangeGrant,
+        fields,
+        { [oauth4webapi.allowInsecureRequests]: true },
+      )
+      const second = await oauth4webapi.processGenericTokenEndpointResponse(as, { client_id }, response)
+      expect(decodeJwt(second.access_token)).toMatchObject({ sub: service_account_id, scope: 'project.read' })
+    } finally {
+      await own.stop()
+    }
   })
 })

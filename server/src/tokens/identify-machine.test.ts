@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type FreshReader, want } from '../epochs/fresh.ts'
 import type { KeySet } from '../keys/key-set.ts'
 import { identifyMachine, issuerNamedBy } from './identify-machine.ts'
-import type { TokenRecord } from './live-token-queries.ts'
+import type { TokenRecord } from './lineage.ts'
 import { typeOf } from './machine-class.ts'
 import { audience, claimsAt, forged, issuer, keySetOf, ownKey } from './testing/own-keys.ts'
 
@@ -37,10 +37,7 @@ const record: TokenRecord = {
   has_credential: true,
   credential_revoked_at: null,
   credential_expires_at: null,
-  acting_state: null,
-  depth: 0,
-  is_lineage_ended: false,
-  lineage_ends_at: null,
+  lineage: null,
 }
 
 /** A process, and what it would read now. */

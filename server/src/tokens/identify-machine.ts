@@ -4,8 +4,8 @@ import { Problem } from '../kernel/problem.ts'
 import type { KeySet } from '../keys/key-set.ts'
 import { verifiedBefore } from '../principals/oidc/verified-before.ts'
 import type { Actor } from '../work/work.ts'
+import type { TokenRecord } from './lineage.ts'
 import { endOf, isOfRecord, wantToken } from './live-token.ts'
-import type { TokenRecord } from './live-token-queries.ts'
 import { type Accepted, invalid, keyAt, requireTime, type VerifiedToken, verifyToken } from './verify-token.ts'
 
 const held = (keys: KeySet | undefined): KeySet => {

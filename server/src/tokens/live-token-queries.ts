@@ -3,13 +3,12 @@ import { Exactly, Nullable, OneOf } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import { sql, sqlPart } from '../db/statement.ts'
 import type { Act } from '../work/work.ts'
-import { most_acting } from './act.ts'
 
 const State = Nullable(Type.String())
 const Time = Nullable(Type.String())
 
-/** A token as it was issued, and all that can end it before its time. */
-export const TokenRecord = Exactly({
+/** A token as it was issued, and all that can end it before its time, apart from the tokens that it comes from. */
+export const FoundToken = Exactly({
   id: Type.String(),
   actor_type: OneOf(actorTypes),
   actor_id: Type.String(),
@@ -36,20 +35,14 @@ export const TokenRecord = Exactly({
   has_credential: Type.Boolean(),
   credential_revoked_at: Time,
   credential_expires_at: Time,
-  /** Of who acts, if somebody does. */
-  acting_state: State,
-  /** How many tokens it comes from, one from the other; whether one of them ended before its time, and when the first will. */
-  depth: Type.Integer(),
-  is_lineage_ended: Type.Boolean(),
-  lineage_ends_at: Time,
 })
-export type TokenRecord = Static<typeof TokenRecord>
+export type FoundToken = Static<typeof FoundToken>
 
 /**
  * Of several cut-offs the latest counts, so one is enough that lies at or after the time of issue. Those for an actor or a credential
  * are of its organization: an id that means somebody else elsewhere is not meant. Who acts for another is an actor of that token, too.
  */
-const isCutOff = `
+export const isCutOff = `
     exists (
       select from token_cutoffs c
        where c.subject_id = any (array[t.org_id, t.project_id, t.actor_id, t.credential_id, (t.act ->> 'sub')::uuid])
@@ -62,48 +55,25 @@ const isCutOff = `
       select from token_cutoffs c where c.subject_id is null and c.subject_type = 'platform' and c.issued_before >= t.issued_at)`
 
 /** The key is of whoever asked for the token: of who acts, or else of the subject. */
-const isOwnKey = `k.service_account_id = coalesce((t.act ->> 'sub')::uuid, t.actor_id)`
-
-/**
- * What the tokens that a token comes from say of it: it ends with each of them, whatever ended that one. Their subject, project and
- * organization are its own.
- */
-const lineage = `
-      with recursive line as (
-        select a.*, 1 as n from issued_tokens a where a.id = t.parent_id
-         union all
-        select a.*, line.n + 1 from line join issued_tokens a on a.id = line.parent_id where line.n <= ${most_acting})
-      select count(*)::int as depth,
-             coalesce(bool_or(
-               t.revoked_at is not null or ${isCutOff}
-               or k.id is null or k.revoked_at is not null or (t.act is not null and acting.state is distinct from 'active')
-               or sk.state in ('retired', 'revoked') or t.n > ${most_acting}), false) as is_ended,
-             min(least(t.expires_at, k.expires_at)) as ends_at
-        from line t
-        join signing_keys sk on sk.kid = t.kid
-        left join service_account_keys k on k.id = t.credential_id and ${isOwnKey}
-        left join service_accounts acting on acting.id = k.service_account_id and acting.project_id = t.project_id`
+export const isOwnKey = `k.service_account_id = coalesce((t.act ->> 'sub')::uuid, t.actor_id)`
 
 export const tokenColumns = sqlPart(`
     t.id, t.actor_type, t.actor_id, t.credential_id, t.parent_id, t.act, t.org_id, t.project_id, t.typ, t.kid, t.audience, t.scope,
     t.cnf_jkt, t.epoch, t.issued_at, t.expires_at, t.revoked_at,
     (${isCutOff}) as is_cut_off,
     s.state as actor_state, o.state as organization_state, p.state as project_state,
-    k.id is not null as has_credential, k.revoked_at as credential_revoked_at, k.expires_at as credential_expires_at,
-    acting.state as acting_state, up.depth, up.is_ended as is_lineage_ended, up.ends_at as lineage_ends_at`)
+    k.id is not null as has_credential, k.revoked_at as credential_revoked_at, k.expires_at as credential_expires_at`)
 
 /** Each class has its actors in a table of its own; of those that have none yet, none is found. */
 export const tokenJoins = sqlPart(`
     left join organizations o on o.id = t.org_id and o.deleted_at is null
     left join projects p on p.id = t.project_id and p.org_id = t.org_id
     left join service_accounts s on t.actor_type = 'service_account' and s.id = t.actor_id and s.project_id = t.project_id
-    left join service_account_keys k on k.id = t.credential_id and s.id is not null and ${isOwnKey}
-    left join service_accounts acting on t.act is not null and acting.id = k.service_account_id and acting.project_id = t.project_id
-    cross join lateral (${lineage}) up`)
+    left join service_account_keys k on k.id = t.credential_id and s.id is not null and ${isOwnKey}`)
 
 /** Tokens by their ids, each as one of that organization. */
 export const tokensBy = (ids: readonly string[], org_ids: readonly (string | null)[]) => sql(
-  Exactly({ n: Type.Integer(), ...TokenRecord.properties }),
+  Exactly({ n: Type.Integer(), ...FoundToken.properties }),
 )`
   select asked.n::int as n, ${tokenColumns}
     from unnest(${ids}::uuid[], ${org_ids}::uuid[]) with ordinality as asked (id, org_id, n)

@@ -1,6 +1,7 @@
 import { type Source, type Wanted, want } from '../epochs/fresh.ts'
 import { actorsIn } from './act.ts'
-import { type TokenRecord, tokensBy } from './live-token-queries.ts'
+import { type TokenRecord, withLineage } from './lineage.ts'
+import { tokensBy } from './live-token-queries.ts'
 import { actOfClaims, clientOfClaims, holderOfClaims, projectOfClaims, type TokenClaims, tenantOfClaims } from './token-claims.ts'
 
 interface TokenKey {
@@ -20,7 +21,7 @@ const issuedTokens: Source<TokenKey, TokenRecord> = {
       ),
     )
     const found: (TokenRecord | undefined)[] = keys.map(() => undefined)
-    for (const { n, ...row } of rows) found[n - 1] = row
+    for (const { n, ...row } of await withLineage(tx, rows)) found[n - 1] = row
     return found
   },
 }
@@ -42,8 +43,7 @@ export const endOf = (record: TokenRecord, installation_epoch: number, now: stri
   if (record.actor_state === null || record.actor_state === 'deleted') return 'its actor is gone'
   if (!record.has_credential || record.credential_revoked_at !== null) return 'its credential was revoked'
   if (isOver(record.credential_expires_at, now)) return 'its credential has expired'
-  if (record.act !== null && record.acting_state !== 'active') return 'who acts by it is not active'
-  if (record.is_lineage_ended || isOver(record.lineage_ends_at, now)) return 'a token that it comes from has ended'
+  if (record.lineage?.is_ended || isOver(record.lineage?.ends_at ?? null, now)) return 'a token that it comes from has ended'
   if (record.organization_state !== 'active') return 'its organization is not active'
   if (record.project_state !== 'active') return 'its project is not active'
   return undefined

@@ -167,6 +167,8 @@ describe('the list', () => {
       actor_type: 'service_account',
       actor_id: one.account_id,
       credential_id: one.key_id,
+      parent_id: null,
+      acting_id: null,
       project_id: project.aurora,
       audience: 'gpuaas-api',
       scope: good.claims.scope,

@@ -2,10 +2,10 @@ import { Exactly, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import type { Authorized } from '../authz/authorize.ts'
 import { sql } from '../db/statement.ts'
-import { TokenRecord, tokenColumns, tokenJoins } from './live-token-queries.ts'
+import { FoundToken, tokenColumns, tokenJoins } from './live-token-queries.ts'
 
 const ListedToken = Exactly({
-  ...TokenRecord.properties,
+  ...FoundToken.properties,
   revoke_reason: Nullable(Type.String()),
   installation_epoch: Type.Integer(),
   is_key_live: Type.Boolean(),

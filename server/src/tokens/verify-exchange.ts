@@ -8,7 +8,7 @@ import { policyIn, wantPolicy } from '../policies/read-policy.ts'
 import { actingFor } from './act.ts'
 import { readLiveToken } from './identify-machine.ts'
 import type { Exchange, IssuerParts, Verified } from './issue-token.ts'
-import type { TokenRecord } from './live-token-queries.ts'
+import type { TokenRecord } from './lineage.ts'
 import type { Parent } from './narrow.ts'
 import { boundOf, heldBy } from './verify-service-account.ts'
 
@@ -77,7 +77,7 @@ export const exchanging = ({ keys, issuer }: Pick<IssuerParts, 'keys' | 'issuer'
     if (!found || !isExchangeable(found, client)) return not(refused(subject))
     if (found.cnf_jkt !== null && found.cnf_jkt !== jkt) return not(refused('subject_token_holder', new Problem('proof_invalid')))
     const { values } = await fresh.read([wantedDepth])
-    if (found.depth >= policyIn(max_depth, values[0])) return not(refused('subject_token_depth'))
+    if ((found.lineage?.depth ?? 0) >= policyIn(max_depth, values[0])) return not(refused('subject_token_depth'))
     const parent = within(client, found)
     if (found.actor_id === client.actor.id) return { ...client, exchange: { parent, subject: null } }
     const standing = await standingOf(caller, fresh, found, client)

@@ -2,7 +2,7 @@ import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import type { FreshReader } from '@gatehouse/server/epochs/fresh'
 import type { KeySet } from '@gatehouse/server/keys/key-set'
 import { identifyMachine } from '@gatehouse/server/tokens/identify-machine'
-import type { TokenRecord } from '@gatehouse/server/tokens/live-token-queries'
+import type { TokenRecord } from '@gatehouse/server/tokens/lineage'
 import { verifyToken } from '@gatehouse/server/tokens/verify-token'
 import { type Findings, median, table } from '../decide/measure.ts'
 import type { World } from '../decide/world.ts'
@@ -72,7 +72,9 @@ const recordOf = (token: string): TokenRecord => {
     audience: aud,
     scope: granted.split(' '),
     cnf_jkt: null,
+    parent_id: null,
     act: null,
+    lineage: null,
     epoch: 1,
     issued_at: new Date(iat * 1000).toISOString(),
     expires_at: new Date(exp * 1000).toISOString(),
