@@ -111,7 +111,11 @@ export const compareVerification = async (_world: World, { accounts, ports }: Se
       values: wanted.map(({ source, key }) => (source.name === 'issued token' ? records.get((key as { jti: string }).jti) : keys)) as never,
     }),
   }
-  const identify = identifyMachine(() => ({ source: { name: 'keys' } }) as never, accepted, async () => {})
+  const identify = identifyMachine(
+    () => ({ source: { name: 'keys' } }) as never,
+    accepted,
+    async () => {},
+  )
   const shown = (token: string) => ({ scheme: 'Bearer', token, proof: undefined, method: 'GET', path: '/' }) as const
 
   // Each refuses the same token when a letter of it is changed.
