@@ -63,6 +63,8 @@ const fillAll = async () => {
   await machine.mint()
   await live.sql(`insert into token_cutoffs (id, subject_type, subject_id, org_id, issued_before, created_at, created_by, reason)
                   values (gen_random_uuid(), 'project', '${project.aurora}', '${org.aurora}', now(), now(), '${user('alice')}', 'kept')`)
+  await live.sql(`insert into used_proofs (kind, subject, jti_hash, expires_at)
+                  values ('dpop', 'kept', decode(repeat('0a', 32), 'hex'), now())`)
   await live.sql(
     `update users set disabled_at = now(), disabled_by = '${user('ada')}', disable_reason = $1 where id = '${user('bella')}'`,
     [hostile],
