@@ -17,7 +17,7 @@ const having = (has: (action: Action) => boolean) => names.filter(has).sort()
 
 test('DE-21 these are reads, and nothing else still works in what is frozen', () => {
   const reads = `
-    allocation.read                  me.read
+    allocation.read                  me.read                      auth.token.introspect
     platform.audit.read              platform.authz.evaluate      platform.node.read       platform.ops.read    platform.ops.runbook.read
     project.access_grant.read        project.audit.read           project.member.read      project.policy.read  project.read
     project.role.read                project.service_account.read project.ssh_key.read

@@ -1,4 +1,5 @@
 import { exchangeGrant, tokenTypes } from '@gatehouse/contract/oauth'
+import { oauthErrorOf } from '@gatehouse/contract/oauth-errors'
 import { operations } from '@gatehouse/contract/operations'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { uuidPattern } from '@gatehouse/contract/shapes'
@@ -221,8 +222,9 @@ describe('errors', () => {
     test(`HO-04 ${code}: status and message of the catalogue, four members at most, documented where it occurs`, async () => {
       const { status, body, headers } = await provoke()
       const { status: expected, message } = problems[code as ProblemCode]
+      const told = operation?.startsWith('oauth.') ? oauthErrorOf(code as ProblemCode).error : code
       if (operation?.startsWith('oauth.'))
-        expect({ status, body }).toEqual({ status: expected, body: { error: code, error_description: message } })
+        expect({ status, body }).toEqual({ status: expected, body: { error: told, error_description: message } })
       else {
         expect({ status, body }).toMatchObject({ status: expected, body: { code, message, correlation_id: headers.get('x-request-id') } })
         expect(Object.keys(body).filter((name) => !['code', 'message', 'correlation_id', 'details'].includes(name))).toEqual([])
@@ -233,7 +235,7 @@ describe('errors', () => {
       const described = Object.values(document.paths as Record<string, Record<string, { operationId: string; responses: object }>>)
         .flatMap((methods) => Object.values(methods))
         .find(({ operationId }) => operationId === operation)!
-      expect(described.responses).toMatchObject({ [status]: { description: expect.stringContaining(`\`${code}\``) } })
+      expect(described.responses).toMatchObject({ [status]: { description: expect.stringContaining(`\`${told}\``) } })
     })
 
   test('HO-04 a validation error has one entry per field and repeats nothing of what was sent', async () => {
