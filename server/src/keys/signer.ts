@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { unseal } from '../custody/envelope.ts'
 import type { KeyRing } from '../custody/key-ring.ts'
 import { Problem } from '../kernel/problem.ts'
+import { isEs256, rawOf } from './es256.ts'
 import type { SigningKey } from './key-set.ts'
 import { boundOf } from './make-key.ts'
 import type { Transit } from './transit.ts'
@@ -12,9 +13,10 @@ export type Sign = (key: SigningKey, input: Buffer) => Promise<Buffer>
 
 const unavailable = (why: string, cause?: unknown) => new Problem('dependency_unavailable', undefined, new Error(why, { cause }))
 
-/** ES256 as JWS wants it: two numbers of 32 bytes, not DER. */
-const asJws = (key: KeyObject) => ({ key, dsaEncoding: 'ieee-p1363' }) as const
-const hashOf = ({ alg }: SigningKey) => (alg === 'ES256' ? 'sha256' : null)
+const signedWith = ({ alg }: SigningKey, key: KeyObject, input: Buffer): Buffer =>
+  alg === 'ES256' ? rawOf(sign('sha256', input, key)) : sign(null, input, key)
+const isMadeBy = ({ alg }: SigningKey, key: KeyObject, input: Buffer, signature: Buffer): boolean =>
+  alg === 'ES256' ? isEs256(key, input, signature) : verify(null, input, key, signature)
 
 /**
  * Signs with the key's private part, wherever that is. A key that cannot be had is no other key: nothing is issued.
@@ -37,7 +39,7 @@ export const createSigner = ({ ring, transit }: { readonly ring: KeyRing; readon
 
   return async (key, input) => {
     const { custody, kid } = key
-    if (custody.kind === 'envelope') return sign(hashOf(key), input, asJws(privateKeyOf(kid, custody.envelope)))
+    if (custody.kind === 'envelope') return signedWith(key, privateKeyOf(kid, custody.envelope), input)
     if (custody.kind === 'envelope_key') {
       const shared = ring.keyOf(custody.key_id)
       if (!shared) throw unavailable('the key-encryption key that tokens are signed with is not configured')
@@ -46,7 +48,7 @@ export const createSigner = ({ ring, transit }: { readonly ring: KeyRing; readon
     if (!transit) throw unavailable('the signing key lies with a transit engine, and none is configured')
     const signature = await transit.sign(custody, key.alg, input)
     // Whatever answered there, a token that nobody can verify is not given out.
-    if (!verify(hashOf(key), input, asJws(custody.key), signature)) throw unavailable('the transit engine answered with a wrong signature')
+    if (!isMadeBy(key, custody.key, input, signature)) throw unavailable('the transit engine answered with a wrong signature')
     return signature
   }
 }

@@ -1,4 +1,5 @@
 import { constants, createHmac, type KeyObject, timingSafeEqual, verify } from 'node:crypto'
+import { isEs256 } from '../keys/es256.ts'
 
 /** What our own tokens can be signed with. */
 export const ownAlgorithms = ['ES256', 'EdDSA', 'HS256'] as const
@@ -16,9 +17,7 @@ const lengthOf: Record<Algorithm, (key: KeyObject) => number> = {
 
 const isMade: Record<Algorithm, (key: KeyObject, signed: Buffer, signature: Buffer) => boolean> = {
   ES256: (key, signed, signature) =>
-    key.asymmetricKeyType === 'ec' &&
-    key.asymmetricKeyDetails?.namedCurve === 'prime256v1' &&
-    verify('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }, signature),
+    key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1' && isEs256(key, signed, signature),
   EdDSA: (key, signed, signature) => key.asymmetricKeyType === 'ed25519' && verify(null, signed, key, signature),
   HS256: (key, signed, signature) => key.type === 'secret' && timingSafeEqual(createHmac('sha256', key).update(signed).digest(), signature),
   RS256: (key, signed, signature) =>
