@@ -19,6 +19,7 @@ const apart: Readonly<Record<string, string>> = {
   installation_secrets: 'each is made once, when a server first needs it',
   policy_definitions: 'written by migrations',
   schema_migrations: 'written by migrations',
+  used_proofs: 'written with what clients sign, and no recipe signs anything; one statement each, tried where it is',
 }
 
 /** Tables that follow from others by triggers, and are proved where those are (`server/src/epochs`). */
