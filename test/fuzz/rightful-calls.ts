@@ -136,7 +136,7 @@ export const writeRoles = async (sql: (text: string, values: unknown[]) => Promi
 export const serviceAccountOf = (name: string) => fixedId('service account', `sweep ${name}`)
 export const keyOf = (name: string) => fixedId('service account key', `sweep ${name}`)
 /** The secret of each of these keys. */
-export const sweepSecret = `ghsa_${'s'.repeat(49)}`
+const sweepSecret = `ghsa_${'s'.repeat(49)}`
 const sweepClient = { client_id: keyOf('active'), client_secret: sweepSecret }
 const sweepSalt = Buffer.alloc(16)
 
