@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exchangeGrant, tokenTypes } from '../../contract/src/oauth.ts'
 import { unseal } from '../../server/src/custody/envelope.ts'
 import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
 import { openDatabase } from '../../server/src/db/database.ts'
@@ -97,6 +98,13 @@ const issueInEveryWay = async (url: string, heard: (marker: null, response: Resp
   expect(await told('/api/v1/orgs', undefined, bearer)).toBe(403)
   expect(await told(`/api/v1/me?access_token=${token}`, undefined)).toBe(400)
   expect(await told(`/api/v1/me?x=${token}`, undefined, bearer)).toBe(400)
+  const exchange = { grant_type: exchangeGrant, client_id: key_id, client_secret, subject_token: token, subject_token_type: tokenTypes.jwt }
+  const exchanged = (changed: object, query = '') =>
+    told(`/oauth2/token${query}`, formOf({ ...exchange, ...changed }), { 'content-type': 'application/x-www-form-urlencoded' })
+  expect(await exchanged({})).toBe(200)
+  expect(await exchanged({ subject_token: `${token}x` })).toBe(400)
+  expect(await exchanged({ actor_token: token })).toBe(400)
+  expect(await exchanged({}, `?subject_token=${token}`)).toBe(400)
   expect(await told('/api/v1/auth/tokens/revoke', { actor: { type: 'service_account', id: account.id } }, amara)).toBe(200)
   expect(await told(`/api/v1/projects/${seeded.project.aurora}`, undefined, bearer)).toBe(401)
   expect(await told(`/api/v1/projects/${seeded.project.aurora}/tokens`, undefined, amara)).toBe(200)

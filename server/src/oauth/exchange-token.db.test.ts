@@ -336,8 +336,14 @@ describe('what is not exchanged', () => {
     })
     expect(made.status, made.text).toBe(201)
     const elsewhere = await oauthClient(live, { org_id: org.aurora, project_id: made.body.id })
-    expect(said(await swap(elsewhere, await owner.token()))).toBe(refused)
-    expect(said(await swap(owner, await elsewhere.token()))).toBe(refused)
+    for (const [client, token] of [
+      [elsewhere, await owner.token()],
+      [owner, await elsewhere.token()],
+    ] as const) {
+      const answered = await swap(client, token)
+      expect(said(answered)).toBe(refused)
+      expect((await recorded(answered))[0]).toMatchObject({ metadata: { why: 'subject_token' } })
+    }
     expect((await swap(elsewhere, await elsewhere.token())).status).toBe(200)
   })
 
