@@ -3,19 +3,14 @@ import { LRUCache } from 'lru-cache'
 import type { Append } from '../audit/append.ts'
 import type { Database, Tx } from '../db/database.ts'
 import { isRowFault } from '../db/database-errors.ts'
-import { epochsOf } from '../epochs/epoch-queries.ts'
-import { platformScope, stampOf } from '../epochs/moment.ts'
 import { together } from '../epochs/together.ts'
 import { answeredBefore, keep } from '../http/idempotency.ts'
 import { noteUseOfKeys } from '../service-accounts/credential-queries.ts'
 import type { Work } from '../work/work.ts'
-import { insertTokens, type TokenRow } from './issuing-queries.ts'
+import { insertTokens, type Stamped } from './issuing-queries.ts'
 
-/** A token that is signed and that nobody has seen yet: what must be written before anybody may. */
-export interface Issuance {
-  readonly row: TokenRow
-  /** The state that it was decided in; if that is not the state any more, it is decided again. */
-  readonly stamp: string
+/** A token that is signed and that nobody has seen yet: what must be written before anybody may, and in the state that it was decided in. */
+export interface Issuance extends Stamped {
   /** Whose it is and what is recorded of it. */
   readonly doing: Omit<Work, 'tx' | 'now'>
 }
@@ -36,17 +31,6 @@ class Moved extends Error {
   }
 }
 
-/**
- * Which of them rest on a state that is not the state any more. Asked behind the locks of their chains: whatever took a right away in
- * their tenants was recorded there, so it is either seen here or it waits until these are committed.
- */
-const staleAmong = async (tx: Tx, issuances: readonly Issuance[]): Promise<ReadonlySet<Issuance>> => {
-  const scopes = new Set([platformScope, ...issuances.flatMap(({ row: { org_id } }) => (org_id === null ? [] : [org_id]))])
-  const { now, epochs } = await tx.one(epochsOf([...scopes]))
-  const moment = { now, epochs: new Map(epochs.map((epoch) => [epoch.id, epoch])) }
-  return new Set(issuances.filter(({ row, stamp }) => stampOf(moment, row.org_id) !== stamp))
-}
-
 const worksOf = (tx: Tx, issuances: readonly Issuance[]): Work[] => issuances.map(({ doing }) => ({ ...doing, now: tx.now, tx }))
 
 export const commitIssued = ({ database, append }: { readonly database: Database; readonly append: Append }) => {
@@ -61,13 +45,15 @@ export const commitIssued = ({ database, append }: { readonly database: Database
     for (const id of used) noted.set(id, minute)
   }
 
-  /** Rows first, then the chains, then the question whether all is still as it was: nothing that it asks about is locked after it. */
+  /**
+   * The record first, then the rows with the question whether all is still as it was. That is asked behind the locks of the chains:
+   * whatever took a right away in these tenants was recorded there, so it is either seen here or it waits until these are committed.
+   */
   const write = async (tx: Tx, issuances: readonly Issuance[], works: readonly Work[]): Promise<void> => {
     await noteUse(tx, issuances)
-    await tx.many(insertTokens(issuances.map(({ row }) => row)))
     await append(...(works as [Work, ...Work[]]))
-    const stale = await staleAmong(tx, issuances)
-    if (stale.size > 0) throw new Moved(stale)
+    const stale = new Set((await tx.many(insertTokens(issuances))).map(({ id }) => id))
+    if (stale.size > 0) throw new Moved(new Set(issuances.filter(({ row: { id } }) => stale.has(id))))
   }
 
   type Outcome = { readonly is_committed: boolean } | { readonly error: unknown }
@@ -97,7 +83,8 @@ export const commitIssued = ({ database, append }: { readonly database: Database
       await writeTogether(issuances, outcomes)
       return issuances.map((each) => outcomes.get(each)!)
     },
-    { most_questions: 256 },
+    // While the database works for one, the next is signed.
+    { most_questions: 256, most_runs: 2 },
   )
 
   return {
