@@ -1,4 +1,3 @@
-import rateLimit from '@fastify/rate-limit'
 import type { Operation } from '@gatehouse/contract/operation'
 import type { ProblemCode } from '@gatehouse/contract/problems'
 import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions, LogController } from 'fastify'
@@ -72,6 +71,8 @@ const createInstance = (parts: ServerParts, observers: Observers): FastifyInstan
   const app = fastify({
     logger: parts.logger ?? false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlation_id' }),
+    // No options: with any, even those of no meaning that the framework would hand over, children are costly and outlive their requests.
+    childLoggerFactory: (logger, bindings) => logger.child(bindings),
     requestIdHeader: false,
     genReqId: (raw) => correlationIdOf(raw.headers),
     bodyLimit,
@@ -139,8 +140,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
       return readForm(operation, bytes)
     },
   )
-  await app.register(rateLimit, { global: false, cache: 100_000 })
-  const countRequest = requestCounter(app)
+  const countRequest = requestCounter()
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(guardHeaders).header('x-request-id', request.id).header('x-correlation-id', request.id)
