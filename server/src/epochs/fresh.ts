@@ -62,8 +62,8 @@ export interface FreshOptions {
   readonly limit_ms?: number
 }
 
-const scopesOf = (wanted: readonly Wanted<unknown>[]): string[] => {
-  const scopes = [platformScope]
+const scopesOf = (wanted: readonly Wanted<unknown>[], likely: readonly string[] = []): string[] => {
+  const scopes = [platformScope, ...likely]
   for (const { tenant_id } of wanted) if (tenant_id !== null) scopes.push(tenant_id)
   return scopes
 }
@@ -119,29 +119,36 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
     { most_runs: 2, most_questions: 64, late },
   )
 
-  const stillSo = ({ id, tenant_id }: Wanted<unknown>, moment: Moment): Kept | undefined => {
-    const entry = kept.get(id)
-    return entry && isStillSo(entry.stamps, moment, tenant_id) ? entry : undefined
+  /** What is kept of these, if all of it is proved to be still so. */
+  const provedIn = (
+    moment: Moment,
+    wanted: readonly Wanted<unknown>[],
+    entries: readonly (Kept | undefined)[],
+  ): Known<readonly Wanted<unknown>[]> | undefined => {
+    const values: unknown[] = []
+    for (const [index, entry] of entries.entries()) {
+      if (!entry || !isStillSo(entry.stamps, moment, wanted[index]!.tenant_id)) return undefined
+      values.push(entry.value)
+    }
+    return { moment, values: values as never }
   }
 
-  const read = async (
+  /** What is not kept is loaded, and once more where something moved meanwhile, until all of it is true at one moment. */
+  const readMissing = async (
     wanted: readonly Wanted<unknown>[],
-    proved: Moment | undefined,
+    proved: Moment,
     until: number,
   ): Promise<Known<readonly Wanted<unknown>[]>> => {
+    let moment = proved
     const scopes = scopesOf(wanted)
-    const isProved = proved !== undefined && scopes.every((scope) => proved.epochs.has(scope))
-    // Of what nothing is kept, nothing has to be proved: it is read together with its moment.
-    const isUnknown = wanted.every(({ id }) => !kept.has(id))
-    const likely = proved || isUnknown ? undefined : kept.peek(wanted[0]!.id)?.lately
-    let moment = isProved ? proved : isUnknown ? nowhen : await prove(likely ? [...scopes, ...likely] : scopes, until)
     const found = new Map<string, unknown>()
     for (let attempt = 1; ; attempt += 1) {
       found.clear()
-      const missing = wanted.filter((each) => {
-        const entry = stillSo(each, moment)
-        if (entry) found.set(each.id, entry.value)
-        return !entry
+      const missing = wanted.filter(({ id, tenant_id }) => {
+        const entry = kept.get(id)
+        if (!entry || !isStillSo(entry.stamps, moment, tenant_id)) return true
+        found.set(id, entry.value)
+        return false
       })
       if (missing.length === 0) break
       // Where things keep changing, everything is read in one snapshot, which needs no proof.
@@ -159,18 +166,6 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
     return { moment, values: wanted.map(({ id }) => found.get(id)) as never }
   }
 
-  /** What was proved since the request came, and is kept, needs nobody to be asked. */
-  const readKept = (wanted: readonly Wanted<unknown>[], proved: Moment | undefined): Known<readonly Wanted<unknown>[]> | undefined => {
-    if (!proved) return undefined
-    const values: unknown[] = []
-    for (const each of wanted) {
-      const entry = stillSo(each, proved)
-      if (!entry) return undefined
-      values.push(entry.value)
-    }
-    return { moment: proved, values: values as never }
-  }
-
   /** Whoever asked about these places is likely to ask about them next time, too. */
   const noteLately = (first: string, wanted: readonly Wanted<unknown>[]): void => {
     const entry = kept.peek(first)
@@ -186,21 +181,37 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
       let proved_at = 0
       // All reads of a request together have one limit, or three slow ones would make an answer three times as late.
       let left_ms = limit_ms
-      const readAnew = async (wanted: readonly Wanted<unknown>[], recent: Moment | undefined, began: number) => {
-        if (first === undefined) first = wanted[0]?.id
-        else if (recent && wanted.some(({ tenant_id }) => tenant_id !== null && !recent.epochs.has(tenant_id))) noteLately(first, wanted)
-        const known = await read(wanted, recent, began + left_ms)
+
+      const readAnew = async (
+        wanted: readonly Wanted<unknown>[],
+        entries: readonly (Kept | undefined)[],
+        recent: Moment | undefined,
+        began: number,
+      ): Promise<Known<readonly Wanted<unknown>[]>> => {
+        const until = began + left_ms
+        const isProved = recent !== undefined && wanted.every(({ tenant_id }) => tenant_id === null || recent.epochs.has(tenant_id))
+        if (first !== undefined && !isProved) noteLately(first, wanted)
+        // Of what nothing is kept, nothing has to be proved: it is read together with its moment.
+        const isUnknown = entries.every((entry) => entry === undefined)
+        const likely = first === undefined ? entries[0]?.lately : undefined
+        first ??= wanted[0]?.id
+        const moment = isProved ? recent : isUnknown ? nowhen : await prove(scopesOf(wanted, likely), until)
+        const known = provedIn(moment, wanted, entries) ?? (await readMissing(wanted, moment, until))
         left_ms -= performance.now() - began
         proved = known.moment
         proved_at = began
         return known
       }
+
       return {
         read: (wanted) => {
           const began = performance.now()
           // A body may come long after its headers; a proof from before is then no proof any more.
           const recent = began - proved_at < limit_ms ? proved : undefined
-          return (readKept(wanted, recent) ?? readAnew(wanted, recent, began)) as never
+          const entries = wanted.map(({ id }) => kept.get(id))
+          // What was proved since the request came, and is kept, needs nobody to be asked.
+          const known = recent && provedIn(recent, wanted, entries)
+          return (known ?? readAnew(wanted, entries, recent, began)) as never
         },
       }
     },
