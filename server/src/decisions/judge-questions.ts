@@ -1,5 +1,5 @@
 import type { DecidedBy } from '@gatehouse/contract/decisions'
-import { type Action, actions, overridePermission } from '../authz/actions.ts'
+import { type Action, actions, overridePermission, type Tier } from '../authz/actions.ts'
 import { requireAllowed } from '../authz/authorize.ts'
 import { type AppliedScope, type Decision, decide, denyingRule, elevationFor, isOverridden, scopeOf } from '../authz/decide.ts'
 import { blank, type Facts, factsOf, mayKnow, nobody } from '../authz/facts.ts'
@@ -127,7 +127,7 @@ const bound = (scope: AppliedScope, role: BoundRole) => ({
 })
 
 /** The roles of one tier, with whether each gives the key. */
-export const rolesOf = (tier: 'platform' | 'tenant' | 'project', key: string, { standing, now }: Facts) =>
+export const rolesOf = (tier: Tier, key: string, { standing, now }: Facts) =>
   standing[`${tier}_roles`]
     .filter((role) => isLive(role, now))
     .map((role) => ({
@@ -138,21 +138,27 @@ export const rolesOf = (tier: 'platform' | 'tenant' | 'project', key: string, { 
       gives: permissionsIn(tier, role).has(key),
     }))
 
-const givingRoles = (action: Action, { decision, reason_code }: Decision, facts: Facts) => {
-  if (isOverridden(action, facts) && decision === 'allow')
-    return rolesOf('platform', overridePermission, facts).filter(({ state }) => state === 'active')
+/** The bindings of one tier whose roles give the key: those that count, or those that would if their role were not disabled. */
+const givingIn = (tier: Tier, key: string, { standing, now }: Facts, readable: Readable, isDisabled = false) => {
+  const giving = standing[`${tier}_roles`].filter(
+    (role) => isLive(role, now) && isActive(role, now) !== isDisabled && permissionsIn(tier, role).has(key),
+  )
+  return giving.length > 0 && readable[scopeOf[tier]] ? giving.map((role) => bound(scopeOf[tier], role)) : []
+}
+
+const givingBindings = ({ asked: { action }, facts, decision: { decision, reason_code }, readable }: Judged) => {
+  if (isOverridden(action, facts) && decision === 'allow') return givingIn('platform', overridePermission, facts, readable)
   if (reason_code !== null && reason_code !== 'role_disabled' && reason_code !== 'policy_constraint_denied') return []
-  return rolesOf(actions[action].tier, action, facts).filter(({ state }) => (state === 'active') === (reason_code !== 'role_disabled'))
+  return givingIn(actions[action].tier, action, facts, readable, reason_code === 'role_disabled')
 }
 
 /** The bindings, the role versions and the rule that decided, as far as the caller may read their scopes. */
-const decidedBy = ({ asked: { action }, facts, decision, readable }: Judged): DecidedBy => {
+const decidedBy = (judged: Judged): DecidedBy => {
+  const { asked, facts, decision, readable } = judged
   const isRule = decision.policy_source === 'policy_values'
-  const rule = isRule ? denyingRule(action, facts, elevationFor(action, facts) !== undefined) : undefined
+  const rule = isRule ? denyingRule(asked.action, facts, elevationFor(asked.action, facts) !== undefined) : undefined
   return {
-    bindings: givingRoles(action, decision, facts)
-      .filter(({ gives, scope }) => gives && readable[scope])
-      .map(({ state: _state, expires_at: _end, gives: _gives, ...binding }) => binding) as DecidedBy['bindings'],
+    bindings: givingBindings(judged) as DecidedBy['bindings'],
     constraint:
       rule && readable[rule.scope_type]
         ? { constraint_id: rule.constraint_id as never, key: rule.key, version: rule.version, scope: rule.scope_type }

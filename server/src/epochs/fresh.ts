@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Database, Tx } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
-import { epochsOf } from './epoch-queries.ts'
+import { epochsOf, parseEpochs } from './epoch-queries.ts'
 import { isStillSo, type Moment, momentOf, platformScope, type Stamps, stampsOf } from './moment.ts'
 import { together } from './together.ts'
 
@@ -70,7 +70,7 @@ const scopesOf = (wanted: readonly Wanted<unknown>[], likely: readonly string[] 
 
 const readMoment = async (reader: Pick<Tx, 'one'>, scopes: ReadonlySet<string>): Promise<Moment> => {
   const { now, epochs } = await reader.one(epochsOf([...scopes]))
-  return momentOf(now, scopes, epochs)
+  return momentOf(now, scopes, parseEpochs(epochs))
 }
 
 /** Before anything was read: it proves nothing. */
@@ -126,7 +126,8 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
     entries: readonly (Kept | undefined)[],
   ): Known<readonly Wanted<unknown>[]> | undefined => {
     const values: unknown[] = []
-    for (const [index, entry] of entries.entries()) {
+    for (let index = 0; index < wanted.length; index += 1) {
+      const entry = entries[index]
       if (!entry || !isStillSo(entry.stamps, moment, wanted[index]!.tenant_id)) return undefined
       values.push(entry.value)
     }

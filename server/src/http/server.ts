@@ -128,9 +128,13 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     done()
   })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit }, async (_request: unknown, bytes: Buffer) =>
-    bytes.length === 0 ? undefined : parseStrictJson(bytes),
-  )
+  app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit }, (_request, bytes: Buffer, done) => {
+    try {
+      done(null, bytes.length === 0 ? undefined : parseStrictJson(bytes))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
   app.addContentTypeParser(
     'application/x-www-form-urlencoded',
     { parseAs: 'buffer', bodyLimit },
