@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { Database, Tx } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
-import { epochsOf, parseEpochs } from './epoch-queries.ts'
-import { isStillSo, type Moment, momentOf, platformScope, type Stamps, stampsOf } from './moment.ts'
+import { isStillSo, type Moment, platformScope, stampOf } from './moment.ts'
+import { readMoment } from './read-moment.ts'
 import { together } from './together.ts'
 
 /** One kind of thing that is worth keeping, and how many of it are read at once. */
@@ -48,7 +48,7 @@ export interface Fresh {
 }
 
 interface Kept {
-  readonly stamps: Stamps
+  readonly stamp: string
   readonly value: unknown
   /** The tenants that were asked about after this was read first: likely to be so again, so they are proved along with it. */
   lately: readonly string[]
@@ -62,19 +62,18 @@ export interface FreshOptions {
   readonly limit_ms?: number
 }
 
-const scopesOf = (wanted: readonly Wanted<unknown>[], likely: readonly string[] = []): string[] => {
-  const scopes = [platformScope, ...likely]
-  for (const { tenant_id } of wanted) if (tenant_id !== null) scopes.push(tenant_id)
-  return scopes
-}
-
-const readMoment = async (reader: Pick<Tx, 'one'>, scopes: ReadonlySet<string>): Promise<Moment> => {
-  const { now, epochs } = await reader.one(epochsOf([...scopes]))
-  return momentOf(now, scopes, parseEpochs(epochs))
+const tenantsOf = (wanted: readonly Wanted<unknown>[], likely: readonly string[] = []): string[] => {
+  const tenants = [...likely]
+  for (const { tenant_id } of wanted) if (tenant_id !== null) tenants.push(tenant_id)
+  return tenants
 }
 
 /** Before anything was read: it proves nothing. */
 const nowhen: Moment = { now: '', epochs: new Map() }
+
+/** Whether nothing of this tenant changed between the two. */
+const isSame = (one: Moment, other: Moment, tenant_id: string | null) =>
+  isStillSo(one.epochs.get(tenant_id ?? platformScope)?.stamp, other, tenant_id)
 
 /** All of one source in one statement, all sources in one snapshot. */
 const loadAll = async (tx: Tx, wanted: readonly Wanted<unknown>[]): Promise<Map<string, unknown>> => {
@@ -99,16 +98,19 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
 
   const prove = together(
     async (questions: readonly (readonly string[])[]) => {
-      const moment = await readMoment(database.reader, new Set(questions.flat()))
+      const moment = await readMoment(database.reader, questions.flat())
       return questions.map(() => moment)
     },
     { late },
   )
 
   const load = together(
-    async (questions: readonly { missing: readonly Wanted<unknown>[]; scopes: readonly string[] }[]) =>
+    async (questions: readonly { missing: readonly Wanted<unknown>[]; tenants: readonly string[] }[]) =>
       database.transaction('read', async (tx) => {
-        const moment = await readMoment(tx, new Set(questions.flatMap(({ scopes }) => scopes)))
+        const moment = await readMoment(
+          tx,
+          questions.flatMap(({ tenants }) => tenants),
+        )
         const loaded = await loadAll(
           tx,
           questions.flatMap(({ missing }) => missing),
@@ -128,7 +130,7 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
     const values: unknown[] = []
     for (let index = 0; index < wanted.length; index += 1) {
       const entry = entries[index]
-      if (!entry || !isStillSo(entry.stamps, moment, wanted[index]!.tenant_id)) return undefined
+      if (!entry || !isStillSo(entry.stamp, moment, wanted[index]!.tenant_id)) return undefined
       values.push(entry.value)
     }
     return { moment, values: values as never }
@@ -141,26 +143,26 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
     until: number,
   ): Promise<Known<readonly Wanted<unknown>[]>> => {
     let moment = proved
-    const scopes = scopesOf(wanted)
+    const tenants = tenantsOf(wanted)
     const found = new Map<string, unknown>()
     for (let attempt = 1; ; attempt += 1) {
       found.clear()
       const missing = wanted.filter(({ id, tenant_id }) => {
         const entry = kept.get(id)
-        if (!entry || !isStillSo(entry.stamps, moment, tenant_id)) return true
+        if (!entry || !isStillSo(entry.stamp, moment, tenant_id)) return true
         found.set(id, entry.value)
         return false
       })
       if (missing.length === 0) break
       // Where things keep changing, everything is read in one snapshot, which needs no proof.
       const isWhole = attempt > 2
-      const { moment: then, loaded } = await load({ missing: isWhole ? wanted : missing, scopes }, until)
+      const { moment: then, loaded } = await load({ missing: isWhole ? wanted : missing, tenants }, until)
       for (const each of isWhole ? wanted : missing) {
         const value = loaded.get(each.id)
         found.set(each.id, value)
-        if (value !== undefined) kept.set(each.id, { stamps: stampsOf(then, each.tenant_id), value, lately: [] })
+        if (value !== undefined) kept.set(each.id, { stamp: stampOf(then, each.tenant_id), value, lately: [] })
       }
-      const isOne = isWhole || wanted.every(({ tenant_id }) => isStillSo(stampsOf(moment, tenant_id), then, tenant_id))
+      const isOne = isWhole || wanted.every(({ tenant_id }) => isSame(moment, then, tenant_id))
       moment = then
       if (isOne || missing.length === wanted.length) break
     }
@@ -171,8 +173,7 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
   const noteLately = (first: string, wanted: readonly Wanted<unknown>[]): void => {
     const entry = kept.peek(first)
     if (!entry) return
-    const tenants = wanted.flatMap(({ tenant_id }) => tenant_id ?? [])
-    entry.lately = [...new Set([...tenants, ...entry.lately])].slice(0, mostLately)
+    entry.lately = [...new Set([...tenantsOf(wanted), ...entry.lately])].slice(0, mostLately)
   }
 
   return {
@@ -196,7 +197,7 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
         const isUnknown = entries.every((entry) => entry === undefined)
         const likely = first === undefined ? entries[0]?.lately : undefined
         first ??= wanted[0]?.id
-        const moment = isProved ? recent : isUnknown ? nowhen : await prove(scopesOf(wanted, likely), until)
+        const moment = isProved ? recent : isUnknown ? nowhen : await prove(tenantsOf(wanted, likely), until)
         const known = provedIn(moment, wanted, entries) ?? (await readMissing(wanted, moment, until))
         left_ms -= performance.now() - began
         proved = known.moment

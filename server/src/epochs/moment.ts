@@ -7,34 +7,36 @@ export const platformScope = '00000000-0000-0000-0000-000000000000'
 export interface Moment {
   /** The database's clock then. */
   readonly now: string
-  /** Of every scope that was asked about: what is not in here is not known of this moment. */
+  /** Of every scope that was asked about; a tenant's stamp has the platform's in it. Of what is not in here the moment tells nothing. */
   readonly epochs: ReadonlyMap<string, Epoch>
 }
 
-/** The moment that was read, with the scopes it was asked about: one without a row has never changed. */
+const never = { value: 0, stamp: '-' }
+
+/** The moment that was read for these scopes, of which the platform is one; a scope without a row has never changed. */
 export const momentOf = (now: string, scopes: Iterable<string>, read: readonly Epoch[]): Moment => {
+  const found = new Map(read.map((epoch) => [epoch.id, epoch]))
+  const platform = { id: platformScope, ...(found.get(platformScope) ?? never) }
   const epochs = new Map<string, Epoch>()
-  for (const id of scopes) epochs.set(id, { id, value: 0, stamp: '-' })
-  for (const epoch of read) epochs.set(epoch.id, epoch)
-  return { now, epochs }
+  for (const id of scopes) {
+    const { value, stamp } = found.get(id) ?? never
+    epochs.set(id, { id, value, stamp: `${platform.stamp} ${stamp}` })
+  }
+  return { now, epochs: epochs.set(platformScope, platform) }
 }
 
-/** What must be the same for something to be still so; of the platform's own there is no tenant. */
-export interface Stamps {
-  readonly platform: string | undefined
-  readonly tenant: string | undefined
+/** Whether something of this tenant is proved to be as it was under this stamp. */
+export const isStillSo = (stamp: string | undefined, { epochs }: Moment, tenant_id: string | null): boolean => {
+  const epoch = epochs.get(tenant_id ?? platformScope)
+  return epoch !== undefined && epoch.stamp === stamp
 }
 
-export const stampsOf = ({ epochs }: Moment, tenant_id: string | null): Stamps => ({
-  platform: epochs.get(platformScope)?.stamp,
-  tenant: tenant_id === null ? undefined : epochs.get(tenant_id)?.stamp,
-})
-
-/** Whether something of this tenant is proved to be as it was; not if the moment was not asked about it. */
-export const isStillSo = (stamps: Stamps, { epochs }: Moment, tenant_id: string | null): boolean =>
-  isSame(stamps.platform, epochs.get(platformScope)) && (tenant_id === null || isSame(stamps.tenant, epochs.get(tenant_id)))
-
-const isSame = (stamp: string | undefined, epoch: Epoch | undefined) => epoch !== undefined && epoch.stamp === stamp
+/** What must be the same for something of this tenant to be still so. */
+export const stampOf = ({ epochs }: Moment, tenant_id: string | null): string => {
+  const epoch = epochs.get(tenant_id ?? platformScope)
+  if (!epoch) throw new Error('the moment was not asked about this tenant')
+  return epoch.stamp
+}
 
 /** The state that answers rest on, in a word: the platform's epoch and those of the tenants concerned, in the order of their ids. */
 export const revisionOf = ({ epochs }: Moment, tenant_ids: Iterable<string>): string =>

@@ -4,7 +4,7 @@ import { type FreshReader, type Source, type Wanted, want } from '../epochs/fres
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
 import { type Actor, systemWork } from '../work/work.ts'
 import { isMoved, moveAddress, welcome } from './first-sign-in.ts'
-import type { HumanTokens } from './oidc/human-tokens.ts'
+import type { HumanClaims, HumanTokens } from './oidc/human-tokens.ts'
 import { type Addressed, userBySubject } from './user-queries.ts'
 
 interface Subject {
@@ -35,8 +35,8 @@ const wantPerson = (subject: Subject): Wanted<Addressed> => {
 /** Who a person's access token speaks for. Whether he may still do anything is not asked here: the engine asks it each time. */
 export const identifyPerson =
   (tokens: Pick<HumanTokens, 'validate'>, database: Database, subscribers: TenancySubscribers, append: Append) =>
-  async (token: string, correlation_id: string, fresh: FreshReader): Promise<Actor> => {
-    const claims = await tokens.validate(token)
+  async (token: string, correlation_id: string, fresh: FreshReader, before?: HumanClaims): Promise<Actor> => {
+    const claims = before ?? (await tokens.validate(token))
     const { values } = await fresh.read([wantPerson(claims)])
     const [known] = values
     if (known && !isMoved(known, claims)) return { type: 'user', id: known.id }

@@ -3,8 +3,8 @@ import { LRUCache } from 'lru-cache'
 import type { Append } from '../audit/append.ts'
 import type { Database, Tx } from '../db/database.ts'
 import { isRowFault } from '../db/database-errors.ts'
-import { epochsOf } from '../epochs/epoch-queries.ts'
-import { platformScope, stampOf } from '../epochs/moment.ts'
+import { isStillSo } from '../epochs/moment.ts'
+import { readMoment } from '../epochs/read-moment.ts'
 import { together } from '../epochs/together.ts'
 import { answeredBefore, keep } from '../http/idempotency.ts'
 import { noteUseOfKeys } from '../service-accounts/credential-queries.ts'
@@ -41,10 +41,11 @@ class Moved extends Error {
  * their tenants was recorded there, so it is either seen here or it waits until these are committed.
  */
 const staleAmong = async (tx: Tx, issuances: readonly Issuance[]): Promise<ReadonlySet<Issuance>> => {
-  const scopes = new Set([platformScope, ...issuances.flatMap(({ row: { org_id } }) => (org_id === null ? [] : [org_id]))])
-  const { now, epochs } = await tx.one(epochsOf([...scopes]))
-  const moment = { now, epochs: new Map(epochs.map((epoch) => [epoch.id, epoch])) }
-  return new Set(issuances.filter(({ row, stamp }) => stampOf(moment, row.org_id) !== stamp))
+  const moment = await readMoment(
+    tx,
+    issuances.flatMap(({ row: { org_id } }) => org_id ?? []),
+  )
+  return new Set(issuances.filter(({ row, stamp }) => !isStillSo(stamp, moment, row.org_id)))
 }
 
 const worksOf = (tx: Tx, issuances: readonly Issuance[]): Work[] => issuances.map(({ doing }) => ({ ...doing, now: tx.now, tx }))

@@ -12,6 +12,8 @@ export type { HumanClaims } from './human-claims.ts'
 export type HumanTokens = {
   /** Who the bearer is, or a Problem that does not say why. */
   validate(token: string): Promise<HumanClaims>
+  /** What these bytes said, if the key that proved it is still the issuer's and their time is not over. */
+  saidBefore(token: string): HumanClaims | undefined
   /** Whether every issuer's keys are at hand; asks for them where they are not. */
   ready(): boolean
   stop(): void
@@ -34,7 +36,6 @@ export const humanTokens = (issuers: readonly IssuerSettings[], options: HumanTo
 
   const memory = verifiedBefore<Verified<HumanClaims> & { readonly verified_at: number }>()
 
-  /** What these bytes said, if the key that proved it is still the issuer's and their time is not over. */
   const saidBefore = (token: string): HumanClaims | undefined => {
     const before = memory.find(token)
     if (!before) return undefined
@@ -82,6 +83,7 @@ export const humanTokens = (issuers: readonly IssuerSettings[], options: HumanTo
 
   return {
     validate,
+    saidBefore,
     ready: () => [...known.values()].map(({ keys }) => keys.ready()).every(Boolean),
     stop: () => {
       for (const { keys } of known.values()) keys.stop()
