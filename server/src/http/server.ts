@@ -71,8 +71,8 @@ const createInstance = (parts: ServerParts, observers: Observers): FastifyInstan
   const app = fastify({
     logger: parts.logger ?? false,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlation_id' }),
-    // No options: with any, even those of no meaning that the framework would hand over, children are costly and outlive their requests.
-    childLoggerFactory: (logger, bindings) => logger.child(bindings),
+    // No logger for each request: they are costly, and outlive it until the whole heap is looked through. Our lines name it themselves.
+    childLoggerFactory: (logger) => logger,
     requestIdHeader: false,
     genReqId: (raw) => correlationIdOf(raw.headers),
     bodyLimit,
