@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import type { Database, Tx } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
+import { recentlyUsed } from '../kernel/recently-used.ts'
 import { isStillSo, type Moment, platformScope, stampOf } from './moment.ts'
 import { readMoment } from './read-moment.ts'
 import { together } from './together.ts'
@@ -93,7 +93,7 @@ const loadAll = async (tx: Tx, wanted: readonly Wanted<unknown>[]): Promise<Map<
 
 /** Keeps what was read, and proves before each use that it is still so. */
 export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms = 1000 }: FreshOptions = {}): Fresh => {
-  const kept = new LRUCache<string, Kept>({ max: most_entries })
+  const kept = recentlyUsed<Kept>(most_entries)
   const late = () => new Problem('dependency_unavailable', undefined, new Error(`no proof of freshness within ${limit_ms} ms`))
 
   const prove = together(
@@ -171,7 +171,7 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
 
   /** Whoever asked about these places is likely to ask about them next time, too. */
   const noteLately = (first: string, wanted: readonly Wanted<unknown>[]): void => {
-    const entry = kept.peek(first)
+    const entry = kept.get(first)
     if (!entry) return
     entry.lately = [...new Set([...tenantsOf(wanted), ...entry.lately])].slice(0, mostLately)
   }

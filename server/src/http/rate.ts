@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { LRUCache } from 'lru-cache'
 import { Problem } from '../kernel/problem.ts'
+import { recentlyUsed } from '../kernel/recently-used.ts'
 import { readPolicyFresh } from '../policies/read-policy.ts'
 import type { Actor } from '../work/work.ts'
 
@@ -27,7 +27,7 @@ const mostCallers = 100_000
 
 /** Counts a request against its caller's limit, which is policy; throws where it is exceeded. */
 export const requestCounter = () => {
-  const minutes = new LRUCache<string, Minute>({ max: mostCallers })
+  const minutes = recentlyUsed<Minute>(mostCallers)
   return async (request: FastifyRequest): Promise<void> => {
     const counted = countedAs(request)
     const most = await readPolicyFresh(request.fresh, `rate_limit.${counted}_requests_per_minute`)
