@@ -196,8 +196,8 @@ describe('what changes between the decision and the commit', () => {
           ),
       }
       const seen: Sign = async (key, input) => {
-        const rows = await live.sql('select id, value::int, stamp from epochs')
-        first = { now: '', epochs: rows }
+        const [row] = await live.sql(`select string_agg(concat_ws(' ', id, value, stamp), ',') as epochs from epochs`)
+        first = { now: '', ...row }
         await revoke(sa)
         return sign(key, input)
       }
