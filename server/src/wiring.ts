@@ -54,7 +54,7 @@ export interface Parts {
   readonly append: Append
   readonly verify: VerifyRecord
   readonly cursor_key: Secret
-  readonly tokens: Pick<HumanTokens, 'validate'>
+  readonly tokens: Pick<HumanTokens, 'validate' | 'saidBefore'>
   /** As whom tokens are issued, and for whom this API accepts them. */
   readonly issuer: { readonly url: string; readonly audience: string }
   readonly keys: {
@@ -88,10 +88,11 @@ const identifyWith = (
   const person = identifyPerson(tokens, database, tenancySubscribers, append)
   const machine = identifyMachine(keys.want, { issuer: issuer.url, audience: issuer.audience }, requireHolder)
   return async (shown: ShownToken, correlation_id: string, fresh: FreshReader): Promise<Actor> => {
-    if (issuerNamedBy(shown.token) === issuer.url) return machine(shown, fresh)
+    const before = tokens.saidBefore(shown.token)
+    if (!before && issuerNamedBy(shown.token) === issuer.url) return machine(shown, fresh)
     // No token of a person's is bound to a key that we could ask for.
     await requireHolder(shown, null, fresh)
-    return person(shown.token, correlation_id, fresh)
+    return person(shown.token, correlation_id, fresh, before)
   }
 }
 

@@ -64,7 +64,7 @@ const sharingReads =
               const name = wanted.map(({ id }) => id).join()
               const known = readings.get(name)
               if (known) return known as never
-              const reading: Answered = reader.read(wanted)
+              const reading: Answered = Promise.resolve(reader.read(wanted))
               readings.set(name, reading)
               until(reading).then(
                 () => readings.delete(name),

@@ -46,15 +46,18 @@ export type StandingRow = Static<typeof StandingRow>
 /** To the millisecond, like every instant; cut off, so that nothing lasts longer than it may. */
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 const role = (binding: string, version: string, number: string, expires_at: string, permissions: string) => `
-      jsonb_build_object('binding_id', ${binding}, 'role_id', d.id, 'role_version_id', ${version}, 'name', d.name,
+      json_build_object('binding_id', ${binding}, 'role_id', d.id, 'role_version_id', ${version}, 'name', d.name,
         'version', ${number},
         'is_builtin', d.is_builtin, 'state', d.state, 'grace_until', ${instant('d.grace_until')}, 'expires_at', ${expires_at}, 'permissions', ${permissions})`
 const currentNumber = '(select rv.version from role_definition_versions rv where rv.id = d.current_version_id)'
 const ownKeys = `array(select p.permission_key from role_permissions p where p.role_version_id = v.id and not d.is_builtin)`
-export const versioned = sqlPart(`select jsonb_agg(${role('b.id', 'v.id', 'v.version', instant('b.expires_at'), ownKeys)} order by b.id)`)
-const platformRole = (binding: string) => role(binding, 'd.current_version_id', currentNumber, 'null', "'[]'::jsonb")
-const unversioned = sqlPart(`select jsonb_agg(${platformRole('b.id')} order by b.id)`)
+export const versioned = sqlPart(`select json_agg(${role('b.id', 'v.id', 'v.version', instant('b.expires_at'), ownKeys)} order by b.id)`)
+const platformRole = (binding: string) => role(binding, 'd.current_version_id', currentNumber, 'null', "'[]'::json")
+const unversioned = sqlPart(`select json_agg(${platformRole('b.id')} order by b.id)`)
 const unbound = sqlPart(`select ${platformRole('null')}`)
+
+/** The role that the old column of users stands for. */
+const roleOfColumn = roleIdOf(ownerRoleOf.platform)
 
 /** Everything the engine needs to know about each person in each place. Ended rows do not exist here; an unknown person has no row. */
 export const standingsOf = (
@@ -70,7 +73,7 @@ export const standingsOf = (
       ${unversioned}
         from platform_role_bindings b join role_definitions d on d.id = b.role_definition_id
        where b.principal_type = 'user' and b.principal_id = u.id and b.deleted_at is null), '[]') as platform_bindings,
-    (${unbound} from role_definitions d where d.id = ${roleIdOf(ownerRoleOf.platform)} and u.role = 'admin') as role_by_column,
+    (${unbound} from role_definitions d where d.id = ${roleOfColumn} and u.role = 'admin') as role_by_column,
     exists (
       select from platform_role_bindings b where b.principal_type = 'user' and b.principal_id = u.id) as was_ever_bound,
     (select v.value from policy_values v

@@ -1,10 +1,10 @@
 import type { DecidedBy } from '@gatehouse/contract/decisions'
-import { type Action, actions, overridePermission } from '../authz/actions.ts'
+import { type Action, actions, overridePermission, type Tier } from '../authz/actions.ts'
 import { requireAllowed } from '../authz/authorize.ts'
 import { type AppliedScope, type Decision, decide, denyingRule, elevationFor, isOverridden, scopeOf } from '../authz/decide.ts'
 import { blank, type Facts, factsOf, mayKnow, nobody } from '../authz/facts.ts'
 import { nowhere } from '../authz/kind.ts'
-import { isActive, isLive, permissionsIn, type Standing, type StandingKey, wantStanding } from '../authz/standing.ts'
+import { isActive, isLive, permissionsIn, type Standing, wantStanding } from '../authz/standing.ts'
 import type { BoundRole } from '../authz/standing-queries.ts'
 import { revisionOf } from '../epochs/moment.ts'
 import type { Asker } from '../http/answer.ts'
@@ -27,11 +27,9 @@ const everything: Readable = { global: true, tenant: true, project: true }
 
 const isCaller = (caller: AskedActor, actor: AskedActor) => caller.type === actor.type && caller.id === actor.id
 
-const keyOf = (actor: AskedActor, { place: { tenant_id, project_id } }: Asked): StandingKey => ({
-  user_id: actor.id,
-  tenant_id,
-  project_id,
-})
+/** How an actor stands in the place of a question. */
+const wantOf = (actor: AskedActor, { place: { tenant_id, project_id } }: Asked) =>
+  wantStanding(actor.type, { user_id: actor.id, tenant_id, project_id })
 
 /** Who has a record: people and service accounts. */
 const hasRecord = ({ type }: AskedActor): boolean => type === 'user' || type === 'service_account'
@@ -47,63 +45,70 @@ const veiled = (actor: AskedActor, { place }: Asked, found: Standing | undefined
   return isStranger ? blank(actor.id, false) : found
 }
 
-const readableTo = (facts: Facts): Readable => ({
-  global: decide('platform.authz.evaluate', facts).decision === 'allow',
-  tenant: decide('tenant.role.read', facts).decision === 'allow',
-  project: decide('project.role.read', facts).decision === 'allow',
+const isAllowed = (action: Action, facts: Facts) => decide(action, facts).decision === 'allow'
+
+/** Judged when it is asked for: of most answers there is nothing to hide. */
+const readableTo = (facts: Facts, global: boolean): Readable => ({
+  global,
+  get tenant() {
+    return isAllowed('tenant.role.read', facts)
+  },
+  get project() {
+    return isAllowed('project.role.read', facts)
+  },
 })
+
+const selfRelation = ['self'] as const
 
 /** Answers all questions from the facts of one moment. Throws where the caller may not ask. */
 export const judgeQuestions = async (
   { actor: caller, fresh, trail, source_ip }: Asker,
   questions: readonly Asked[],
 ): Promise<{ revision: string; judged: Judged[] }> => {
-  const people = questions.flatMap((asked) => [
-    wantStanding(asked.actor.type, keyOf(asked.actor, asked)),
-    wantStanding(caller.type, keyOf(caller, asked)),
+  const wanted = questions.map((asked) => [
+    wantOf(caller, asked),
+    ...(isCaller(caller, asked.actor) ? [] : [wantOf(asked.actor, asked)]),
+    ...wantChain(asked.place),
   ])
-  const chains = questions.map(({ place }) => wantChain(place))
-  const { moment, values } = await fresh.read([...people, ...chains.flat()])
-  const found = new Map([...people, ...chains.flat()].map(({ id }, index) => [id, values[index]]))
+  const { moment, values } = await fresh.read(wanted.flat())
   const { now } = moment
   let hasAskedAboutSelf = false
   // How often a tenant of strangers changed is nobody's business, nor that there is one.
   const known: string[] = []
+  let read = 0
   const judged = questions.map((asked, index): Judged => {
     const { actor, action, place, resource_type, attributes } = asked
-    const [theirs, own] = people.slice(index * 2, index * 2 + 2).map(({ id }) => found.get(id) as Standing | undefined)
-    const constraints = chainOf(chains[index]!.map(({ id }) => found.get(id) as readonly Constraint[] | undefined))
-    const callers = standingIn(caller, own)
+    const isSelf = isCaller(caller, actor)
+    // In the order in which they were wanted.
+    const found = values.slice(read, read + wanted[index]!.length)
+    read += found.length
+    const callers = standingIn(caller, found[0] as Standing | undefined)
+    const constraints = chainOf(found.slice(isSelf ? 1 : 2) as (readonly Constraint[] | undefined)[])
     if (place.tenant_id !== null && mayKnow(callers, now)) known.push(place.tenant_id)
-    const asOther = { actor: caller, place: { ...place, relations: [] }, resource_type: asked.kind.type, attributes: { source_ip }, now }
     let standing = callers
     let readable = everything
-    if (!isCaller(caller, actor)) {
+    if (!isSelf) {
+      const theirs = found[1] as Standing | undefined
+      const asOther = { actor: caller, place: { ...place, relations: [] }, resource_type: asked.kind.type, attributes: { source_ip }, now }
       const facts = factsOf(callers, constraints, asOther)
-      readable = readableTo(facts)
+      readable = readableTo(facts, isAllowed('platform.authz.evaluate', facts))
       // Whoever may ask about everything is told what holds nowhere, too.
       const is_there = readable.global || isThere(asked, callers)
       requireAllowed(trail, { alternatives: asked.asking, kind: asked.kind, place, is_there }, facts)
       standing = readable.global ? standingIn(actor, theirs) : veiled(actor, asked, theirs)
     } else if (!hasAskedAboutSelf) {
-      const self = { ...nowhere, id: caller.id, relations: ['self' as const] }
-      const facts = factsOf(callers, [], { ...asOther, place: self })
-      requireAllowed(
-        trail,
-        { alternatives: ['me.read'], kind: { type: caller.type, missing: 'user_not_found' }, place: self, is_there: true },
-        facts,
-      )
+      const self = { ...nowhere, id: caller.id, relations: selfRelation }
+      const facts = factsOf(callers, [], { actor: caller, place: self, resource_type: asked.kind.type, attributes: { source_ip }, now })
+      const kind = { type: caller.type, missing: 'user_not_found' } as const
+      requireAllowed(trail, { alternatives: ['me.read'], kind, place: self, is_there: true }, facts)
       hasAskedAboutSelf = true
     }
     // Whoever asks about himself asks with the token that he shows.
-    const whose = isCaller(caller, actor) ? caller : actor
+    const whose = isSelf ? caller : actor
     const facts = factsOf(standing, constraints, { actor: whose, place, resource_type, attributes, now })
     return { asked, facts, decision: decide(action, facts), readable }
   })
-  return {
-    revision: revisionOf(moment, known),
-    judged,
-  }
+  return { revision: revisionOf(moment, known), judged }
 }
 
 /** A place that was named and lies nowhere is not there; neither is an organization that nobody has. */
@@ -122,7 +127,7 @@ const bound = (scope: AppliedScope, role: BoundRole) => ({
 })
 
 /** The roles of one tier, with whether each gives the key. */
-export const rolesOf = (tier: 'platform' | 'tenant' | 'project', key: string, { standing, now }: Facts) =>
+export const rolesOf = (tier: Tier, key: string, { standing, now }: Facts) =>
   standing[`${tier}_roles`]
     .filter((role) => isLive(role, now))
     .map((role) => ({
@@ -133,21 +138,27 @@ export const rolesOf = (tier: 'platform' | 'tenant' | 'project', key: string, { 
       gives: permissionsIn(tier, role).has(key),
     }))
 
-const givingRoles = (action: Action, { decision, reason_code }: Decision, facts: Facts) => {
-  if (isOverridden(action, facts) && decision === 'allow')
-    return rolesOf('platform', overridePermission, facts).filter(({ state }) => state === 'active')
+/** The bindings of one tier whose roles give the key: those that count, or those that would if their role were not disabled. */
+const givingIn = (tier: Tier, key: string, { standing, now }: Facts, readable: Readable, isDisabled = false) => {
+  const giving = standing[`${tier}_roles`].filter(
+    (role) => isLive(role, now) && isActive(role, now) !== isDisabled && permissionsIn(tier, role).has(key),
+  )
+  return giving.length > 0 && readable[scopeOf[tier]] ? giving.map((role) => bound(scopeOf[tier], role)) : []
+}
+
+const givingBindings = ({ asked: { action }, facts, decision: { decision, reason_code }, readable }: Judged) => {
+  if (isOverridden(action, facts) && decision === 'allow') return givingIn('platform', overridePermission, facts, readable)
   if (reason_code !== null && reason_code !== 'role_disabled' && reason_code !== 'policy_constraint_denied') return []
-  return rolesOf(actions[action].tier, action, facts).filter(({ state }) => (state === 'active') === (reason_code !== 'role_disabled'))
+  return givingIn(actions[action].tier, action, facts, readable, reason_code === 'role_disabled')
 }
 
 /** The bindings, the role versions and the rule that decided, as far as the caller may read their scopes. */
-const decidedBy = ({ asked: { action }, facts, decision, readable }: Judged): DecidedBy => {
+const decidedBy = (judged: Judged): DecidedBy => {
+  const { asked, facts, decision, readable } = judged
   const isRule = decision.policy_source === 'policy_values'
-  const rule = isRule ? denyingRule(action, facts, elevationFor(action, facts) !== undefined) : undefined
+  const rule = isRule ? denyingRule(asked.action, facts, elevationFor(asked.action, facts) !== undefined) : undefined
   return {
-    bindings: givingRoles(action, decision, facts)
-      .filter(({ gives, scope }) => gives && readable[scope])
-      .map(({ state: _state, expires_at: _end, gives: _gives, ...binding }) => binding) as DecidedBy['bindings'],
+    bindings: givingBindings(judged) as DecidedBy['bindings'],
     constraint:
       rule && readable[rule.scope_type]
         ? { constraint_id: rule.constraint_id as never, key: rule.key, version: rule.version, scope: rule.scope_type }

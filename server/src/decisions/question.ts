@@ -1,6 +1,6 @@
 import type { Question } from '@gatehouse/contract/decisions'
 import { type Action, actions, isAction } from '../authz/actions.ts'
-import { type Kind, nowhere, type Place } from '../authz/kind.ts'
+import type { Kind, Place } from '../authz/kind.ts'
 import type { FreshReader, Source } from '../epochs/fresh.ts'
 import { want } from '../epochs/fresh.ts'
 import { Problem } from '../kernel/problem.ts'
@@ -56,21 +56,18 @@ export const readQuestions = async (
   fieldOf: (index: number) => string,
 ): Promise<Asked[]> => {
   const places = questions.map(({ resource }) => named(resource))
-  const project_ids = [...new Set(places.flatMap(({ project_id }) => project_id ?? []))]
-  const homes =
-    project_ids.length === 0
-      ? new Map<string, string | undefined>()
-      : new Map(
-          (await fresh.read(project_ids.map((id) => want(projectTenants, id)))).values.map((home, index) => [project_ids[index]!, home]),
-        )
+  const wanted = places.flatMap(({ project_id }) => (project_id === null ? [] : [want(projectTenants, project_id)]))
+  const homes = wanted.length === 0 ? [] : (await fresh.read(wanted)).values
+  let read = 0
 
-  const placeOf = ({ id, tenant_id, project_id }: ReturnType<typeof named>): Place => {
-    if (project_id === null) return { ...nowhere, id, tenant_id }
-    const home = homes.get(project_id)
+  const placeOf = ({ id, tenant_id, project_id }: ReturnType<typeof named>, relations: Place['relations']): Place => {
+    if (project_id === null) return { id, tenant_id, project_id, relations }
+    const home = homes[read]
+    read += 1
     // What is not where the question says it is lies nowhere.
     return home === undefined || (tenant_id !== null && tenant_id !== home)
-      ? { ...nowhere, id }
-      : { ...nowhere, id, tenant_id: home, project_id }
+      ? { id, tenant_id: null, project_id: null, relations }
+      : { id, tenant_id: home, project_id, relations }
   }
 
   return questions.map(({ actor = caller, action: key, resource, attributes = {} }, index) => {
@@ -81,7 +78,7 @@ export const readQuestions = async (
       actor,
       action,
       resource_type: resource.type,
-      place: { ...placeOf(said), relations: isSelf ? ['self'] : [] },
+      place: placeOf(said, isSelf ? ['self'] : []),
       attributes,
       asking: askingAbout(action, said),
       kind:

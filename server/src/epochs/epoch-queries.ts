@@ -1,12 +1,25 @@
-import { Exactly } from '@gatehouse/contract/shapes'
-import Type, { type Static } from 'typebox'
+import { Exactly, Nullable } from '@gatehouse/contract/shapes'
+import Type from 'typebox'
 import { sql } from '../db/statement.ts'
 
-const Epoch = Exactly({ id: Type.String(), value: Type.Integer(), stamp: Type.String() })
-export type Epoch = Static<typeof Epoch>
+export interface Epoch {
+  readonly id: string
+  readonly value: number
+  readonly stamp: string
+}
 
-/** The epochs of these scopes, and the database's clock; a scope without a row has never changed. */
-export const epochsOf = (ids: readonly string[]) => sql(Exactly({ now: Type.String(), epochs: Type.Array(Epoch) }))`
+/**
+ * The epochs of these scopes, and the database's clock; a scope without a row has never changed. As one text, which both sides make and
+ * read in half the time of JSON: no other statement is asked as often.
+ */
+export const epochsOf = (ids: readonly string[]) => sql(Exactly({ now: Type.String(), epochs: Nullable(Type.String()) }))`
   select transaction_timestamp() as now,
-         coalesce((select jsonb_agg(jsonb_build_object('id', e.id, 'value', e.value, 'stamp', e.stamp))
-                     from epochs e where e.id = any(${ids}::uuid[])), '[]') as epochs`
+         (select string_agg(concat_ws(' ', e.id, e.value, e.stamp), ',') from epochs e where e.id = any(${`{${ids.join()}}`}::uuid[])) as epochs`
+
+export const parseEpochs = (text: string | null): Epoch[] =>
+  text === null
+    ? []
+    : text.split(',').map((each) => {
+        const [id = '', value, stamp = ''] = each.split(' ')
+        return { id, value: Number(value), stamp }
+      })

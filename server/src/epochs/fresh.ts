@@ -1,8 +1,8 @@
-import { LRUCache } from 'lru-cache'
 import type { Database, Tx } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
-import { epochsOf } from './epoch-queries.ts'
-import { type Moment, platformScope, stampOf } from './moment.ts'
+import { recentlyUsed } from '../kernel/recently-used.ts'
+import { isStillSo, type Moment, platformScope, stampOf } from './moment.ts'
+import { readMoment } from './read-moment.ts'
 import { together } from './together.ts'
 
 /** One kind of thing that is worth keeping, and how many of it are read at once. */
@@ -37,9 +37,9 @@ export interface Known<W extends readonly Wanted<unknown>[]> {
   readonly values: Values<W>
 }
 
-/** Reads for one request. What it proved once since it arrived, it need not prove again. */
+/** Reads for one request. What it proved once since it arrived it need not prove again, and has at once where it is kept. */
 export interface FreshReader {
-  read<const W extends readonly Wanted<unknown>[]>(wanted: W): Promise<Known<W>>
+  read<const W extends readonly Wanted<unknown>[]>(wanted: W): Known<W> | Promise<Known<W>>
 }
 
 export interface Fresh {
@@ -47,16 +47,14 @@ export interface Fresh {
   forRequest(): FreshReader
 }
 
-/** A moment, and the scopes whose epochs it holds. */
-interface Proved {
-  readonly moment: Moment
-  readonly scopes: ReadonlySet<string>
-}
-
 interface Kept {
   readonly stamp: string
   readonly value: unknown
+  /** The tenants that were asked about after this was read first: likely to be so again, so they are proved along with it. */
+  lately: readonly string[]
 }
+
+const mostLately = 4
 
 export interface FreshOptions {
   readonly most_entries?: number
@@ -64,18 +62,18 @@ export interface FreshOptions {
   readonly limit_ms?: number
 }
 
-const scopesOf = (wanted: readonly Wanted<unknown>[]): string[] => [
-  platformScope,
-  ...wanted.flatMap(({ tenant_id }) => (tenant_id === null ? [] : [tenant_id])),
-]
-
-const readMoment = async (reader: Pick<Tx, 'one'>, scopes: readonly string[]): Promise<Moment> => {
-  const { now, epochs } = await reader.one(epochsOf([...new Set(scopes)]))
-  return { now, epochs: new Map(epochs.map((epoch) => [epoch.id, epoch])) }
+const tenantsOf = (wanted: readonly Wanted<unknown>[], likely: readonly string[] = []): string[] => {
+  const tenants = [...likely]
+  for (const { tenant_id } of wanted) if (tenant_id !== null) tenants.push(tenant_id)
+  return tenants
 }
 
-/** Before anything was read: nothing that is kept bears its stamps. */
+/** Before anything was read: it proves nothing. */
 const nowhen: Moment = { now: '', epochs: new Map() }
+
+/** Whether nothing of this tenant changed between the two. */
+const isSame = (one: Moment, other: Moment, tenant_id: string | null) =>
+  isStillSo(one.epochs.get(tenant_id ?? platformScope)?.stamp, other, tenant_id)
 
 /** All of one source in one statement, all sources in one snapshot. */
 const loadAll = async (tx: Tx, wanted: readonly Wanted<unknown>[]): Promise<Map<string, unknown>> => {
@@ -95,19 +93,23 @@ const loadAll = async (tx: Tx, wanted: readonly Wanted<unknown>[]): Promise<Map<
 
 /** Keeps what was read, and proves before each use that it is still so. */
 export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms = 1000 }: FreshOptions = {}): Fresh => {
-  const kept = new LRUCache<string, Kept>({ max: most_entries })
+  const kept = recentlyUsed<Kept>(most_entries)
+  const late = () => new Problem('dependency_unavailable', undefined, new Error(`no proof of freshness within ${limit_ms} ms`))
 
-  const momentOf = together(async (questions: readonly (readonly string[])[]) => {
-    const moment = await readMoment(database.reader, questions.flat())
-    return questions.map(() => moment)
-  })
+  const prove = together(
+    async (questions: readonly (readonly string[])[]) => {
+      const moment = await readMoment(database.reader, questions.flat())
+      return questions.map(() => moment)
+    },
+    { late },
+  )
 
   const load = together(
-    async (questions: readonly { missing: readonly Wanted<unknown>[]; scopes: readonly string[] }[]) =>
+    async (questions: readonly { missing: readonly Wanted<unknown>[]; tenants: readonly string[] }[]) =>
       database.transaction('read', async (tx) => {
         const moment = await readMoment(
           tx,
-          questions.flatMap(({ scopes }) => scopes),
+          questions.flatMap(({ tenants }) => tenants),
         )
         const loaded = await loadAll(
           tx,
@@ -116,87 +118,102 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
         return questions.map(() => ({ moment, loaded }))
       }),
     // Reading takes longer than proving: one more at a time, so that the database has something to do while rows are made into things.
-    { most_runs: 2, most_questions: 64 },
+    { most_runs: 2, most_questions: 64, late },
   )
 
-  const stillSo = ({ id, tenant_id }: Wanted<unknown>, moment: Moment): Kept | undefined => {
-    const entry = kept.get(id)
-    return entry?.stamp === stampOf(moment, tenant_id) ? entry : undefined
+  /** What is kept of these, if all of it is proved to be still so. */
+  const provedIn = (
+    moment: Moment,
+    wanted: readonly Wanted<unknown>[],
+    entries: readonly (Kept | undefined)[],
+  ): Known<readonly Wanted<unknown>[]> | undefined => {
+    const values: unknown[] = []
+    for (let index = 0; index < wanted.length; index += 1) {
+      const entry = entries[index]
+      if (!entry || !isStillSo(entry.stamp, moment, wanted[index]!.tenant_id)) return undefined
+      values.push(entry.value)
+    }
+    return { moment, values: values as never }
   }
 
-  const read = async (
+  /** What is not kept is loaded, and once more where something moved meanwhile, until all of it is true at one moment. */
+  const readMissing = async (
     wanted: readonly Wanted<unknown>[],
-    proved: Proved | undefined,
-  ): Promise<Known<readonly Wanted<unknown>[]> & Proved> => {
-    const scopes = scopesOf(wanted)
-    const isProved = proved !== undefined && scopes.every((scope) => proved.scopes.has(scope))
-    // Of what nothing is kept, nothing has to be proved: it is read together with its moment.
-    const isUnknown = wanted.every(({ id }) => !kept.has(id))
-    let moment = isProved ? proved.moment : isUnknown ? nowhen : await momentOf(scopes)
+    proved: Moment,
+    until: number,
+  ): Promise<Known<readonly Wanted<unknown>[]>> => {
+    let moment = proved
+    const tenants = tenantsOf(wanted)
     const found = new Map<string, unknown>()
     for (let attempt = 1; ; attempt += 1) {
       found.clear()
-      const missing = wanted.filter((each) => {
-        const entry = stillSo(each, moment)
-        if (entry) found.set(each.id, entry.value)
-        return !entry
+      const missing = wanted.filter(({ id, tenant_id }) => {
+        const entry = kept.get(id)
+        if (!entry || !isStillSo(entry.stamp, moment, tenant_id)) return true
+        found.set(id, entry.value)
+        return false
       })
       if (missing.length === 0) break
       // Where things keep changing, everything is read in one snapshot, which needs no proof.
       const isWhole = attempt > 2
-      const { moment: then, loaded } = await load({ missing: isWhole ? wanted : missing, scopes })
+      const { moment: then, loaded } = await load({ missing: isWhole ? wanted : missing, tenants }, until)
       for (const each of isWhole ? wanted : missing) {
         const value = loaded.get(each.id)
         found.set(each.id, value)
-        if (value !== undefined) kept.set(each.id, { stamp: stampOf(then, each.tenant_id), value })
+        if (value !== undefined) kept.set(each.id, { stamp: stampOf(then, each.tenant_id), value, lately: [] })
       }
-      const isOne = isWhole || wanted.every(({ tenant_id }) => stampOf(moment, tenant_id) === stampOf(then, tenant_id))
+      const isOne = isWhole || wanted.every(({ tenant_id }) => isSame(moment, then, tenant_id))
       moment = then
       if (isOne || missing.length === wanted.length) break
     }
-    return { moment, scopes: new Set(scopes), values: wanted.map(({ id }) => found.get(id)) as never }
+    return { moment, values: wanted.map(({ id }) => found.get(id)) as never }
   }
 
-  /** What was proved since the request came, and is kept, needs nobody to be asked. */
-  const readKept = (wanted: readonly Wanted<unknown>[], proved: Proved | undefined): Known<readonly Wanted<unknown>[]> | undefined => {
-    if (!proved) return undefined
-    const values: unknown[] = []
-    for (const each of wanted) {
-      const entry = each.tenant_id === null || proved.scopes.has(each.tenant_id) ? stillSo(each, proved.moment) : undefined
-      if (!entry) return undefined
-      values.push(entry.value)
-    }
-    return { moment: proved.moment, values: values as never }
-  }
-
-  /** Rejects when the time is over; what still comes is not heard. */
-  const inTime = async <T>(reading: Promise<T>, left_ms: number): Promise<T> => {
-    const { promise: late, reject } = Promise.withResolvers<never>()
-    const timer = setTimeout(
-      () => reject(new Problem('dependency_unavailable', undefined, new Error(`no proof of freshness within ${limit_ms} ms`))),
-      left_ms,
-    )
-    return Promise.race([reading, late]).finally(() => clearTimeout(timer))
+  /** Whoever asked about these places is likely to ask about them next time, too. */
+  const noteLately = (first: string, wanted: readonly Wanted<unknown>[]): void => {
+    const entry = kept.get(first)
+    if (!entry) return
+    entry.lately = [...new Set([...tenantsOf(wanted), ...entry.lately])].slice(0, mostLately)
   }
 
   return {
     forRequest: () => {
-      let proved: Proved | undefined
+      let first: string | undefined
+      let proved: Moment | undefined
       let proved_at = 0
       // All reads of a request together have one limit, or three slow ones would make an answer three times as late.
       let left_ms = limit_ms
+
+      const readAnew = async (
+        wanted: readonly Wanted<unknown>[],
+        entries: readonly (Kept | undefined)[],
+        recent: Moment | undefined,
+        began: number,
+      ): Promise<Known<readonly Wanted<unknown>[]>> => {
+        const until = began + left_ms
+        const isProved = recent !== undefined && wanted.every(({ tenant_id }) => tenant_id === null || recent.epochs.has(tenant_id))
+        if (first !== undefined && !isProved) noteLately(first, wanted)
+        // Of what nothing is kept, nothing has to be proved: it is read together with its moment.
+        const isUnknown = entries.every((entry) => entry === undefined)
+        const likely = first === undefined ? entries[0]?.lately : undefined
+        first ??= wanted[0]?.id
+        const moment = isProved ? recent : isUnknown ? nowhen : await prove(tenantsOf(wanted, likely), until)
+        const known = provedIn(moment, wanted, entries) ?? (await readMissing(wanted, moment, until))
+        left_ms -= performance.now() - began
+        proved = known.moment
+        proved_at = began
+        return known
+      }
+
       return {
-        read: async (wanted) => {
+        read: (wanted) => {
           const began = performance.now()
           // A body may come long after its headers; a proof from before is then no proof any more.
           const recent = began - proved_at < limit_ms ? proved : undefined
-          const at_hand = readKept(wanted, recent)
-          if (at_hand) return at_hand as never
-          const known = await inTime(read(wanted, recent), left_ms)
-          left_ms -= performance.now() - began
-          proved = known
-          proved_at = began
-          return known as never
+          const entries = wanted.map(({ id }) => kept.get(id))
+          // What was proved since the request came, and is kept, needs nobody to be asked.
+          const known = recent && provedIn(recent, wanted, entries)
+          return (known ?? readAnew(wanted, entries, recent, began)) as never
         },
       }
     },

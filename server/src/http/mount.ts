@@ -237,7 +237,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       if ('ask' in answering) {
         const result = await answering.ask({ ...outer, fresh: request.fresh } as never, asking as never)
         requireTrail(operation, asking, outer.trail)
-        await warn(outer)
+        if (outer.trail.platform_mismatch) await warn(outer)
         return result
       }
       const { verb } = answering
@@ -273,9 +273,10 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     },
     handler: async (request, reply) => {
       const result = await handle(request)
-      if (!(result instanceof SealedLines)) return reply.code(operation.success).send(result)
+      reply.code(operation.success)
+      if (!(result instanceof SealedLines)) return result
       if (result.next_cursor !== null) reply.header('x-next-cursor', result.next_cursor)
-      return reply.code(operation.success).type('application/x-ndjson').serializer(String).send(result.text)
+      return reply.type('application/x-ndjson').serializer(String).send(result.text)
     },
   })
 }

@@ -40,6 +40,7 @@ const ended = (request: FastifyRequest, reply: FastifyReply, span: RequestSpan, 
   span.end({ status, code: code ?? undefined, actor_type: actor?.type })
   request.log[probes.has(route) && status === 200 ? 'debug' : 'info'](
     {
+      correlation_id: request.id,
       operation,
       method,
       route,

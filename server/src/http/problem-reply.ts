@@ -49,7 +49,8 @@ const challenge = ({ code }: Problem, authorization: string | undefined): string
 export const replyWithProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
   const problem = asProblem(error)
   request.problem_code = problem.code
-  if (problem.status >= 500) request.log.error({ err: problem.cause ?? error, code: problem.code }, 'request failed')
+  if (problem.status >= 500)
+    request.log.error({ correlation_id: request.id, err: problem.cause ?? error, code: problem.code }, 'request failed')
   const retry = retryAfterSeconds(problem)
   if (retry !== undefined) reply.header('retry-after', retry)
   const isOAuth = request.routeOptions.config.operation?.speaks === 'oauth'

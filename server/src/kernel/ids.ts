@@ -4,14 +4,14 @@ import type { Id } from '@gatehouse/contract/shapes'
 const pool = Buffer.alloc(4096)
 let offset = pool.length
 
-/** Chance by the handful: asking the system for each id would cost more than the id. */
-const randomBytesTaken = (count: number): Buffer => {
-  if (offset + count > pool.length) {
+/** Chance by the handful: asking the system for each byte would cost more than the id. */
+const randomByte = (): number => {
+  if (offset === pool.length) {
     randomFillSync(pool)
     offset = 0
   }
-  offset += count
-  return pool.subarray(offset - count, offset)
+  offset += 1
+  return pool[offset - 1]!
 }
 
 const spelled = (hex: string) => `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`
@@ -22,31 +22,37 @@ const stamped = (bytes: Buffer, version: number) => {
   return spelled(bytes.toString('hex'))
 }
 
+const hex = (figure: number, digits: number) => figure.toString(16).padStart(digits, '0')
+const hexOfByte = Array.from({ length: 256 }, (_, byte) => hex(byte, 2))
+const chance = () => hexOfByte[randomByte()]!
+
 let lastMillisecond = 0
+/** The first two groups, which are the time. */
+let time = ''
 let sequence = 0
 
+const begin = (millisecond: number, first: number): void => {
+  lastMillisecond = millisecond
+  const digits = hex(millisecond, 12)
+  time = `${digits.slice(0, 8)}-${digits.slice(8)}`
+  sequence = first
+}
+
 /** Within one millisecond ids count upwards, and a clock that steps back does not turn them round. */
-const nextMoment = (): [millisecond: number, sequence: number] => {
+const count = (): void => {
   const now = Date.now()
-  if (now > lastMillisecond) {
-    lastMillisecond = now
-    // Starts low, so that there is room to count.
-    sequence = randomBytesTaken(2).readUInt16BE() & 0x3ff
-  } else if (sequence === 0xfff) {
-    lastMillisecond += 1
-    sequence = 0
-  } else sequence += 1
-  return [lastMillisecond, sequence]
+  // Starts low, so that there is room to count.
+  if (now > lastMillisecond) begin(now, ((randomByte() << 8) | randomByte()) & 0x3ff)
+  else if (sequence === 0xfff) begin(lastMillisecond + 1, 0)
+  else sequence += 1
 }
 
 /** A UUIDv7: 48 bits of milliseconds, 12 that count within one, then chance. Ids we mint sort by the time they were minted. */
 export const newId = <K extends string>(_kind: K): Id<K> => {
-  const [millisecond, counted] = nextMoment()
-  const bytes = Buffer.alloc(16)
-  bytes.writeUIntBE(millisecond, 0, 6)
-  bytes.writeUInt16BE(counted, 6)
-  randomBytesTaken(8).copy(bytes, 8)
-  return stamped(bytes, 7) as Id<K>
+  count()
+  const counted = `${hexOfByte[0x70 | (sequence >> 8)]}${hexOfByte[sequence & 0xff]}`
+  const variant = hexOfByte[0x80 | (randomByte() & 0x3f)]
+  return `${time}-${counted}-${variant}${chance()}-${chance()}${chance()}${chance()}${chance()}${chance()}${chance()}` as Id<K>
 }
 
 /** An id that is the same on every machine: what the code owns (built-in roles, seeds) is found by it again. */

@@ -1,3 +1,5 @@
+import { isAscii } from 'node:buffer'
+
 const maxDepth = 32
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 // A key that would reach a prototype has no honest use in a request.
@@ -23,35 +25,41 @@ const stringEnd = (text: string, start: number): number => {
   return refuse('a string does not end')
 }
 
+const [quote, colon, openBrace, closeBrace, openBracket, closeBracket] = [...'":{}[]'].map((char) => char.charCodeAt(0))
+const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+
 /** Walks the text once before it is parsed: depth is bounded first, and members that JSON.parse would drop are seen. */
 export const requireUniqueMembers = (text: string): void => {
   const seen: (Set<string> | null)[] = []
   for (let at = 0; at < text.length; at += 1) {
-    const char = text[at]
-    if (char === '{' || char === '[') {
-      if (seen.push(char === '{' ? new Set() : null) > maxDepth) refuse(`deeper than ${maxDepth} levels`)
-    } else if (char === '}' || char === ']') seen.pop()
-    else if (char === '"') {
+    const code = text.charCodeAt(at)
+    if (code === openBrace || code === openBracket) {
+      if (seen.push(code === openBrace ? new Set() : null) > maxDepth) refuse(`deeper than ${maxDepth} levels`)
+    } else if (code === closeBrace || code === closeBracket) seen.pop()
+    else if (code === quote) {
       const end = stringEnd(text, at)
       const members = seen.at(-1)
       let after = end + 1
-      while (after < text.length && ' \t\n\r'.includes(text[after]!)) after += 1
-      if (members && text[after] === ':') noteMember(members, text.slice(at, end + 1))
+      while (isSpace(text.charCodeAt(after))) after += 1
+      if (members && text.charCodeAt(after) === colon) noteMember(members, text.slice(at, end + 1))
       at = end
     }
   }
 }
 
-const noteMember = (members: Set<string>, quoted: string): void => {
-  let name: unknown
+const spelledOut = (quoted: string): string => {
   try {
-    name = JSON.parse(quoted)
+    return JSON.parse(quoted)
   } catch {
-    refuse('a member name is malformed')
+    return refuse('a member name is malformed')
   }
-  if (members.has(name as string)) refuse('a member appears twice')
-  if (poisoned.has(name as string)) refuse('a member name is not allowed')
-  members.add(name as string)
+}
+
+const noteMember = (members: Set<string>, quoted: string): void => {
+  const name = quoted.includes('\\') ? spelledOut(quoted) : quoted.slice(1, -1)
+  if (members.has(name)) refuse('a member appears twice')
+  if (poisoned.has(name)) refuse('a member name is not allowed')
+  members.add(name)
 }
 
 const settle = (value: unknown): unknown => {
@@ -81,14 +89,23 @@ const settleNumber = (number: number): number => {
   return number
 }
 
+const requireNumbers = (value: unknown): void => {
+  if (typeof value === 'number') settleNumber(value)
+  else if (typeof value === 'object' && value !== null) for (const member of Object.values(value)) requireNumbers(member)
+}
+
+const textOf = (bytes: Buffer): string => {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    return refuse('the body is not UTF-8')
+  }
+}
+
 /** Parses bytes as JSON in one reading only; throws JsonRefused where two readers could disagree. */
 export const parseStrictJson = (bytes: Buffer): unknown => {
-  let text = ''
-  try {
-    text = decoder.decode(bytes)
-  } catch {
-    refuse('the body is not UTF-8')
-  }
+  const isPlain = isAscii(bytes)
+  const text = isPlain ? bytes.toString('latin1') : textOf(bytes)
   if (text.charCodeAt(0) === 0xfeff) refuse('the body begins with a byte order mark')
   requireUniqueMembers(text)
   let value: unknown
@@ -97,5 +114,8 @@ export const parseStrictJson = (bytes: Buffer): unknown => {
   } catch {
     refuse('the body is not JSON')
   }
-  return settle(value)
+  if (!isPlain || text.includes('\\')) return settle(value)
+  // Every text stands there as it is, and has no second spelling.
+  requireNumbers(value)
+  return value
 }

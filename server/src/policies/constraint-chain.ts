@@ -33,11 +33,14 @@ export const constraintRules: Source<RuleScope, Rules> = {
   load: readRules,
 }
 
-const scopesOf = ({ tenant_id, project_id }: ChainEnd): RuleScope[] => [
-  { type: 'global', tenant_id: null, project_id: null },
-  ...(tenant_id === null ? [] : [{ type: 'tenant' as const, tenant_id, project_id: null }]),
-  ...(project_id === null ? [] : [{ type: 'project' as const, tenant_id, project_id }]),
-]
+const everywhere: RuleScope = { type: 'global', tenant_id: null, project_id: null }
+const scopesWithin = ({ tenant_id, project_id }: ChainEnd): RuleScope[] => {
+  const scopes: RuleScope[] = []
+  if (tenant_id !== null) scopes.push({ type: 'tenant', tenant_id, project_id: null })
+  if (project_id !== null) scopes.push({ type: 'project', tenant_id, project_id })
+  return scopes
+}
+const scopesOf = (end: ChainEnd): RuleScope[] => [everywhere, ...scopesWithin(end)]
 
 /** The same lists give the same chain, so that what was worked out about it is found again. */
 const joined = new WeakMap<Rules, WeakMap<Rules, WeakMap<Rules, Rules>>>()
@@ -62,5 +65,9 @@ export const readChains = async (reader: Pick<Reader, 'many'>, ends: readonly Ch
   return ends.map((end) => chainOf(scopesOf(end).map((scope) => found.get(constraintRules.textOf(scope)))))
 }
 
+const rulesEverywhere = want(constraintRules, everywhere)
 /** What is kept of the chain to this end. */
-export const wantChain = (end: ChainEnd): Wanted<Rules>[] => scopesOf(end).map((scope) => want(constraintRules, scope))
+export const wantChain = (end: ChainEnd): Wanted<Rules>[] => [
+  rulesEverywhere,
+  ...scopesWithin(end).map((scope) => want(constraintRules, scope)),
+]

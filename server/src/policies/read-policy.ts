@@ -44,9 +44,17 @@ const policyChains: Source<PolicyAsked, readonly ChainValue[]> = {
   },
 }
 
+/** On the platform, where some are asked for with every request; there are only so many keys. */
+const onPlatform = new Map<PolicyKey, Wanted<readonly ChainValue[]>>()
+const wantOnPlatform = (key: PolicyKey): Wanted<readonly ChainValue[]> => {
+  const wanted = onPlatform.get(key) ?? want(policyChains, { key, ...platform })
+  onPlatform.set(key, wanted)
+  return wanted
+}
+
 /** A limit's values on the way to a place, to be read together with other things. */
 export const wantPolicy = (key: PolicyKey, place: PolicyPlace = platform): Wanted<readonly ChainValue[]> =>
-  want(policyChains, { key, ...place })
+  place === platform ? wantOnPlatform(key) : want(policyChains, { key, ...place })
 
 /** What a chain that is kept comes to. */
 const worked = new WeakMap<readonly ChainValue[], unknown>()

@@ -1,10 +1,10 @@
 import type { Append } from '../audit/append.ts'
 import type { Database } from '../db/database.ts'
-import { type FreshReader, type Source, want } from '../epochs/fresh.ts'
+import { type FreshReader, type Source, type Wanted, want } from '../epochs/fresh.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
 import { type Actor, systemWork } from '../work/work.ts'
 import { isMoved, moveAddress, welcome } from './first-sign-in.ts'
-import type { HumanTokens } from './oidc/human-tokens.ts'
+import type { HumanClaims, HumanTokens } from './oidc/human-tokens.ts'
 import { type Addressed, userBySubject } from './user-queries.ts'
 
 interface Subject {
@@ -24,12 +24,20 @@ const people: Source<Subject, Addressed> = {
   },
 }
 
+/** By what a token said, which stays the same thing as long as the token is remembered. */
+const wanted = new WeakMap<Subject, Wanted<Addressed>>()
+const wantPerson = (subject: Subject): Wanted<Addressed> => {
+  const known = wanted.get(subject) ?? want(people, subject)
+  wanted.set(subject, known)
+  return known
+}
+
 /** Who a person's access token speaks for. Whether he may still do anything is not asked here: the engine asks it each time. */
 export const identifyPerson =
   (tokens: Pick<HumanTokens, 'validate'>, database: Database, subscribers: TenancySubscribers, append: Append) =>
-  async (token: string, correlation_id: string, fresh: FreshReader): Promise<Actor> => {
-    const claims = await tokens.validate(token)
-    const { values } = await fresh.read([want(people, claims)])
+  async (token: string, correlation_id: string, fresh: FreshReader, before?: HumanClaims): Promise<Actor> => {
+    const claims = before ?? (await tokens.validate(token))
+    const { values } = await fresh.read([wantPerson(claims)])
     const [known] = values
     if (known && !isMoved(known, claims)) return { type: 'user', id: known.id }
     if (known) {

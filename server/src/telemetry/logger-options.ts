@@ -32,7 +32,8 @@ export const loggerOptions = (level: string) => {
     base: { pid: process.pid },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     messageKey: 'message',
-    mixin: (_members: object, _level: number, logger: Bound) => ('correlation_id' in logger.bindings() ? {} : { ...ofProcess }),
+    mixin: (members: object, _level: number, logger: Bound) =>
+      'correlation_id' in members || 'correlation_id' in logger.bindings() ? {} : { ...ofProcess },
     formatters: {
       level: (label: string) => ({ level: label }),
       log: asLogged,

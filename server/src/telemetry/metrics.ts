@@ -36,7 +36,30 @@ export const createMetrics = (): Metrics => {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Counter<L>({ name, help, labelNames, registers })
 
-  const requests = counter('gatehouse_http_requests_total', 'Requests answered, by operation, method and status.', [
+  /** Counted in a plain table and handed over when somebody looks: the library would look for the place of each count anew. */
+  const tally = <L extends string>(name: string, help: string, labelNames: readonly L[]) => {
+    const counts = new Map<string, { readonly labels: Record<L, string | number>; pending: number }>()
+    new Counter<L>({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        for (const each of counts.values()) {
+          this.inc(each.labels, each.pending)
+          each.pending = 0
+        }
+      },
+    })
+    // No label's value has a space in it.
+    return (key: string, labels: () => Record<L, string | number>): void => {
+      const known = counts.get(key)
+      if (known) known.pending += 1
+      else counts.set(key, { labels: labels(), pending: 1 })
+    }
+  }
+
+  const requests = tally('gatehouse_http_requests_total', 'Requests answered, by operation, method and status.', [
     'operation',
     'method',
     'status',
@@ -48,10 +71,18 @@ export const createMetrics = (): Metrics => {
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   })
-  const inFlight = new Gauge({ name: 'gatehouse_http_requests_in_flight', help: 'Requests under way.', registers })
+  let under_way = 0
+  new Gauge({
+    name: 'gatehouse_http_requests_in_flight',
+    help: 'Requests under way.',
+    registers,
+    collect() {
+      this.set(under_way)
+    },
+  })
   const rejected = counter('gatehouse_auth_rejected_total', 'Requests answered 401, by problem code.', ['code'])
   const limited = counter('gatehouse_rate_limited_total', 'Requests answered 429, by kind of caller.', ['caller'])
-  const decisions = counter('gatehouse_decisions_total', 'Answers of the decision engine, by outcome and reason.', ['outcome', 'reason'])
+  const decisions = tally('gatehouse_decisions_total', 'Answers of the decision engine, by outcome and reason.', ['outcome', 'reason'])
   const rows = counter('gatehouse_audit_rows_total', 'Rows handed to the audit chains; those of a rolled back transaction included.')
 
   let lastCheckpoint: { number: number; at: number } | undefined
@@ -76,15 +107,17 @@ export const createMetrics = (): Metrics => {
   collectDefaultMetrics({ register })
 
   return {
-    requestBegan: () => inFlight.inc(),
+    requestBegan: () => {
+      under_way += 1
+    },
     requestEnded: ({ operation, method, status, seconds }) => {
-      inFlight.dec()
-      requests.inc({ operation, method, status })
+      under_way -= 1
+      requests(`${operation} ${method} ${status}`, () => ({ operation, method, status }))
       duration.observe({ operation }, seconds)
     },
     tokenRejected: (code) => rejected.inc({ code }),
     rateLimited: (caller) => limited.inc({ caller }),
-    decided: (outcome, reason) => decisions.inc({ outcome, reason }),
+    decided: (outcome, reason) => decisions(`${outcome} ${reason}`, () => ({ outcome, reason })),
     auditAppended: (count) => rows.inc(count),
     checkpointed: (number) => {
       lastCheckpoint = { number, at: performance.now() }

@@ -1,4 +1,4 @@
-import { propagation, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { ProxyTracerProvider, propagation, ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 
 export interface RequestSpan {
   /** Of the trace, for the log line; undefined where nobody collects traces. */
@@ -22,7 +22,16 @@ const tracer = () => trace.getTracer('gatehouse')
 // An exception's message may hold anything, so a span says that something failed and the log says what.
 const failed = (span: Span) => span.setStatus({ code: SpanStatusCode.ERROR })
 
+/** Whether anybody collects traces: without a provider of its own the library would make spans that nobody sees. */
+const isCollected = (): boolean => {
+  const provider = trace.getTracerProvider()
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer('gatehouse') !== undefined
+}
+
+const unseen: RequestSpan = { trace_id: undefined, within: (_name, part) => part(), end: () => {} }
+
 export const beginRequestSpan = ({ operation, method, route, correlation_id, traceparent }: Begun): RequestSpan => {
+  if (!isCollected()) return unseen
   const parent = traceparent === undefined ? ROOT_CONTEXT : propagation.extract(ROOT_CONTEXT, { traceparent })
   const attributes = {
     'http.request.method': method,

@@ -54,7 +54,7 @@ export const ours: Engine = {
   },
   // The product's own reader with room for nothing: whatever is asked for is read.
   cold: async ({ database }) => {
-    const fresh = keepFresh(database, { most_entries: 1, limit_ms: 60_000 })
+    const fresh = keepFresh(database, { most_entries: 0, limit_ms: 60_000 })
     return async (question) => {
       const { values } = await fresh.forRequest().read([want(standings, question), ...wantChain(question)])
       const [standing, ...lists] = values as [Standing | undefined, ...(readonly Constraint[])[]]

@@ -12,6 +12,8 @@ export type { HumanClaims } from './human-claims.ts'
 export type HumanTokens = {
   /** Who the bearer is, or a Problem that does not say why. */
   validate(token: string): Promise<HumanClaims>
+  /** What these bytes said, if the key that proved it is still the issuer's and their time is not over. */
+  saidBefore(token: string): HumanClaims | undefined
   /** Whether every issuer's keys are at hand; asks for them where they are not. */
   ready(): boolean
   stop(): void
@@ -34,16 +36,15 @@ export const humanTokens = (issuers: readonly IssuerSettings[], options: HumanTo
 
   const memory = verifiedBefore<Verified<HumanClaims> & { readonly verified_at: number }>()
 
-  /** What these bytes said, if the key that proved it is still the issuer's and their time is not over. */
-  const saidBefore = async (token: string): Promise<HumanClaims | undefined> => {
+  const saidBefore = (token: string): HumanClaims | undefined => {
     const before = memory.find(token)
     if (!before) return undefined
     const at = now()
     if (at < before.verified_at || at >= before.claims.expires_at * 1000) return undefined
-    return (await known.get(before.claims.issuer)?.keys.find(before.kid))?.key === before.key ? before.claims : undefined
+    return known.get(before.claims.issuer)?.keys.held(before.kid)?.key === before.key ? before.claims : undefined
   }
 
-  const validate = async (token: string): Promise<HumanClaims> => (await saidBefore(token)) ?? verify(token)
+  const validate = async (token: string): Promise<HumanClaims> => saidBefore(token) ?? verify(token)
 
   const verify = async (token: string): Promise<HumanClaims> => {
     const jws = openCompactJws(token)
@@ -82,6 +83,7 @@ export const humanTokens = (issuers: readonly IssuerSettings[], options: HumanTo
 
   return {
     validate,
+    saidBefore,
     ready: () => [...known.values()].map(({ keys }) => keys.ready()).every(Boolean),
     stop: () => {
       for (const { keys } of known.values()) keys.stop()

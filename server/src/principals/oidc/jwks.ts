@@ -13,6 +13,8 @@ export type Clocks = {
 export type IssuerKeys = {
   /** The key of that name; undefined when the issuer has none; 503 when we have no fresh enough set to say so. */
   find(kid: string): Promise<VerificationKey | undefined>
+  /** The key of that name if it is at hand, without asking anybody. */
+  held(kid: string): VerificationKey | undefined
   ready(): boolean
   stop(): void
 }
@@ -84,6 +86,7 @@ export const issuerKeys = (issuer: Issuer, fetch: Fetch, clocks: Clocks): Issuer
       if (!current) throw new Problem('dependency_unavailable', undefined, lastFailure ?? new Error(`no keys of ${issuer.issuer}`))
       return current.keys.get(kid)
     },
+    held: (kid) => refreshBehind()?.keys.get(kid),
     ready: () => refreshBehind() !== undefined,
     stop: () => {
       clearInterval(timer)

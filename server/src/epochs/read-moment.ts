@@ -1,0 +1,10 @@
+import type { Tx } from '../db/database.ts'
+import { epochsOf, parseEpochs } from './epoch-queries.ts'
+import { type Moment, momentOf, platformScope } from './moment.ts'
+
+/** The moment of this read, as the epochs of the platform and of these tenants tell it. */
+export const readMoment = async (reader: Pick<Tx, 'one'>, tenant_ids: Iterable<string>): Promise<Moment> => {
+  const scopes = new Set([platformScope, ...tenant_ids])
+  const { now, epochs } = await reader.one(epochsOf([...scopes]))
+  return momentOf(now, scopes, parseEpochs(epochs))
+}
