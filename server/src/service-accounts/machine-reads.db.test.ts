@@ -47,6 +47,8 @@ test('TI-25 a service account is admitted to reads alone, and to none that is no
     const isOwn = (key: string) => isAction(key) && (actions[key].fit_for_service_accounts || ['project.read', 'me.read'].includes(key))
     expect([id, asked.some(isOwn) || id === 'auth.token.revoke']).toEqual([id, true])
   }
+  const aboutItself = admitted.filter(({ actions: asked }) => asked.includes('me.read'))
+  expect(aboutItself.map(({ id }) => id)).toEqual(['authz.decide', 'authz.decide_batch', 'authz.explain', 'me.permissions'])
   expect(admitted.map(({ id }) => id).filter((id) => !id.startsWith('authz.') && !id.startsWith('me.') && !id.startsWith('auth.'))).toEqual(
     [
       'audit_log.list_of_project',
@@ -194,9 +196,22 @@ describe('anywhere else', () => {
       `insert into service_accounts (id, org_id, project_id, name, slug, created_at) values ($1, $2, $3, 'Ada', 'ada', now())`,
       [id, home.org_id, home.project_id],
     )
-    const twin = await machine.mint({ claims: { sub: id }, row: { actor_id: `'${id}'` } })
-    const refused = await ask('GET', '/api/v1/admin/users', undefined, twin.token)
-    expect(refused.status).toBeGreaterThanOrEqual(401)
-    expect(refused.status).toBeLessThanOrEqual(403)
+    const key_id = serviceAccountOf('key of the twin')
+    await live.sql(
+      `insert into service_account_keys
+       select (k).* from (select jsonb_populate_record(k, jsonb_build_object('id', $2::text, 'service_account_id', $1::text)) as k
+                            from service_account_keys k where k.id = $3) as twin`,
+      [id, key_id, machine.key_id],
+    )
+    const scope = Object.keys(actions)
+    const row = { actor_id: `'${id}'`, credential_id: `'${key_id}'`, scope: `'{${scope.join(',')}}'` }
+    const { token } = await machine.mint({ claims: { sub: id, scope: scope.join(' ') }, row })
+    // It is a live token, and Ada may read what it is refused.
+    expect((await ask('GET', training, undefined, token)).status).toBe(200)
+    expect((await live.call('ada', 'GET', '/api/v1/admin/users')).status).toBe(200)
+    const refused = await ask('GET', '/api/v1/admin/users', undefined, token)
+    expect([refused.status, refused.body.details]).toEqual([403, { reason_code: 'permission_denied' }])
+    const decided = await ask('POST', '/api/v1/authz/decisions', { action: 'platform.admin', resource: { type: 'platform' } }, token)
+    expect([decided.status, decided.body.decision, decided.body.reason_code]).toEqual([200, 'deny', 'scope_mismatch'])
   })
 })

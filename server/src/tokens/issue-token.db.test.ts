@@ -296,6 +296,70 @@ describe('the binding', () => {
   })
 })
 
+describe('the record of a refusal', () => {
+  /** Whatever is done to the world for a refusal is undone after it. */
+  const withState = async (table: string, id: string, state: string, act: () => Promise<Answered>) => {
+    await live.sql(`update ${table} set state = $2 where id = $1`, [id, state])
+    return act().finally(() => live.sql(`update ${table} set state = 'active' where id = $1`, [id]))
+  }
+  const withoutPolicy = async (key: string, act: () => Promise<Answered>) => {
+    await live.sql('update policy_values set replaced_at = now() where key = $1 and replaced_at is null', [key])
+    return act().finally(() => live.sql('update policy_values set replaced_at = null where key = $1', [key]))
+  }
+  type Machine = Awaited<ReturnType<typeof machine>>
+  const told = { reason: 'nightly', source_workflow_id: 'wf/7', audience: 'gpuaas-api', scope: 'allocation.read Allocation.CREATE' }
+  const other = randomUUID()
+  const refusals: [string, (sa: Machine) => Promise<Answered>, reason_code: string, differs: Record<string, unknown>][] = [
+    ['decision', (sa) => withState('organizations', home.org_id, 'suspended', () => sa.ask(told)), 'policy_constraint_denied', {}],
+    ['binding', (sa) => sa.ask({ ...told, actor_id: other }), 'scope_mismatch', { requested_actor_id: other }],
+    ['binding', (sa) => sa.ask({ ...told, actor_type: 'workload' }), 'scope_mismatch', { requested_actor_type: 'workload' }],
+    ['audience', (sa) => sa.ask({ ...told, audience: 'nowhere' }), 'validation_error', { audience: null }],
+    ['scope', (sa) => sa.ask({ ...told, scope: 'platform.admin' }), 'scope_mismatch', { scope: 'platform.admin' }],
+    [
+      'policy',
+      (sa) => withoutPolicy('auth.iam_token_issuer.max_ttl_seconds', () => sa.ask(told)),
+      'policy_unavailable',
+      // Which audiences are allowed could not be found out.
+      { audience: null },
+    ],
+  ]
+  test.each(refusals)('TI-12 has all that seed 001 wants at least, and why: %s', async (why, refuse, reason_code, differs) => {
+    const sa = await machine()
+    const answered = await refuse(sa)
+    expect(answered.status).toBeGreaterThanOrEqual(400)
+    const [event, ...more] = await recorded(answered)
+    expect(more).toEqual([])
+    expect(event).toMatchObject({
+      action: 'auth.token.deny',
+      result: 'denied',
+      reason_code,
+      actor_type: 'service_account',
+      actor_id: sa.service_account_id,
+      tenant_id: home.org_id,
+      project_id: home.project_id,
+    })
+    // Exactly these: a member that is missing, or one more, is seen.
+    expect(event!.metadata).toEqual({
+      why,
+      actor_type: 'service_account',
+      actor_id: sa.service_account_id,
+      requested_actor_type: 'service_account',
+      requested_actor_id: sa.service_account_id,
+      key_id: sa.key_id,
+      audience: 'gpuaas-api',
+      scope: 'allocation.create allocation.read',
+      resource_type: 'project',
+      resource_id: home.project_id,
+      expires_at: null,
+      credential_type: 'jwt_bearer',
+      source_workflow_id: 'wf/7',
+      reason: 'nightly',
+      decision_id: expect.any(String),
+      ...differs,
+    })
+  })
+})
+
 describe('the secret', () => {
   const outcomes = async (asks: Record<string, () => Promise<Answered>>) => {
     const told: Record<string, string> = {}

@@ -244,7 +244,7 @@ export const tokenIssuer = (parts: IssuerParts) => {
   const deny = (
     caller: Caller,
     { actor, credential_id, bound, policy }: Verified<MachineClass>,
-    request: TokenRequest,
+    request: Asked<MachineClass>['request'],
     trail: Trail,
     { problem, why }: Refusing,
   ) => {

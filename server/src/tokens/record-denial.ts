@@ -18,8 +18,11 @@ export interface Denial {
   readonly reason_code: string
   /** In more detail than the caller is told. */
   readonly why: string
-  /** What was asked for, as far as it is made of words of ours: what else a caller writes may be a secret that took a wrong turn. */
-  readonly request: TokenRequest & { readonly source_workflow_id?: string }
+  /**
+   * What was asked for. Of audience and scope only words of ours are recorded: what else a caller writes there may be a secret that took a
+   * wrong turn. His reason and his workflow are meant for the record.
+   */
+  readonly request: TokenRequest & { readonly source_workflow_id?: string; readonly reason?: string }
   readonly allowed_audiences: readonly string[]
   readonly decision_id?: string
   /** How many wrong secrets the key has had by now. */
@@ -60,6 +63,7 @@ export const recordDenial = async (
         expires_at: null,
         credential_type: 'jwt_bearer',
         ...(request.source_workflow_id === undefined ? {} : { source_workflow_id: request.source_workflow_id }),
+        ...(request.reason === undefined ? {} : { reason: request.reason }),
         ...(decision_id === undefined ? {} : { decision_id }),
         ...(attempts === undefined ? {} : { attempts }),
       },

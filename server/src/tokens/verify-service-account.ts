@@ -110,22 +110,26 @@ export type Prove = (credential: Credential | undefined, now: string) => Proved 
 
 const isId = new RegExp(uuidPattern)
 
+/** Whom everybody is taken for who names somebody that there is not: what is read of him is read as of anybody, and nothing is found. */
+const nowhere = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+const nobody: Located = { service_account_id: nowhere, key_id: nowhere, home: { org_id: nowhere, project_id: nowhere } }
+
 /** Whether a key of a service account opens: one way for all who bring one, so that guessing is slowed and recorded in one place. */
 export const serviceAccountGate = (parts: IssuerParts) => {
   const homeOf = keepHomes(parts.database.reader)
   const ownerOf = keepOwners(parts.database.reader)
   const slow = slowDownWrongs()
 
-  const locate = async ({ key_id, service_account_id }: Claimed): Promise<Located | undefined> => {
-    const owner = service_account_id ?? (isId.test(key_id) ? await ownerOf(key_id) : undefined)
-    const home = owner === undefined ? undefined : await homeOf(owner)
-    return home && { service_account_id: owner!, key_id, home }
+  const locate = async ({ key_id, service_account_id }: Claimed): Promise<Located> => {
+    const owner = service_account_id ?? (await ownerOf(isId.test(key_id) ? key_id : nobody.key_id)) ?? nobody.service_account_id
+    const home = await homeOf(owner)
+    return home ? { service_account_id: owner, key_id, home } : nobody
   }
 
   /** Always the same answer, however it came about, and ever later; of a known key it is recorded. */
-  const refuse = async (caller: Caller, key_id: string, came_at: number, read: ReadKey | undefined, why: string): Promise<never> => {
+  const refuse = async (caller: Caller, key_id: string, came_at: number, read: ReadKey, why: string): Promise<never> => {
     const figures = await readSlowDown(caller.fresh)
-    const attempts = read?.credential ? slow.countOf(key_id, figures) : null
+    const attempts = read.credential ? slow.countOf(key_id, figures) : null
     const recording =
       attempts === null
         ? undefined
@@ -133,10 +137,10 @@ export const serviceAccountGate = (parts: IssuerParts) => {
             parts,
             caller,
             {
-              actor: { type: 'service_account', id: read!.service_account_id },
+              actor: { type: 'service_account', id: read.service_account_id },
               key_id,
-              ...read!.home,
-              resource: { type: 'project', id: read!.home.project_id },
+              ...read.home,
+              resource: { type: 'project', id: read.home.project_id },
             },
             // Nobody was verified, so nothing that he wrote goes into the record.
             { reason_code: 'token_invalid', why, request: {}, allowed_audiences: [], attempts },
@@ -157,11 +161,10 @@ export const serviceAccountGate = (parts: IssuerParts) => {
     prove: Prove,
     readOf: (located: Located) => Promise<R>,
   ): Promise<R & { readonly standing: Standing }> => {
-    const located = await locate(claimed)
-    const read = located && (await readOf(located))
+    const read = await readOf(await locate(claimed))
     // Before anything is asked about the key, and whether or not there is one.
-    const proved = await prove(read?.credential, read?.moment.now ?? '')
-    const end = read?.credential ? endOf(read.credential, read.standing, read.moment.now) : 'unknown'
+    const proved = await prove(read.credential, read.moment.now)
+    const end = read.credential ? endOf(read.credential, read.standing, read.moment.now) : 'unknown'
     if (proved !== true || end !== null)
       return refuse(caller, claimed.key_id, came_at, read, proved === true ? String(end) : proved || 'wrong_secret')
     return read as R & { standing: Standing }

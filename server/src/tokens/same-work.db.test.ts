@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded, testKeys, tokenIssuer } from '../../../test/live-server.ts'
+import { machineWithSecret } from '../../../test/machine-credential.ts'
+import { parseKeyRing } from '../custody/key-ring.ts'
+import type { Database, Reader } from '../db/database.ts'
+import { keepFresh } from '../epochs/fresh.ts'
+import type { Caller } from '../http/answer.ts'
+import { newId } from '../kernel/ids.ts'
+import type { Problem } from '../kernel/problem.ts'
+import { keySetSource } from '../keys/key-set.ts'
+import { createSigner } from '../keys/signer.ts'
+import { isSecretOf, newSecret } from '../service-accounts/credential.ts'
+import { newTrail } from '../work/work.ts'
+import { type Claimed, type ServiceAccountGate, serviceAccountGate } from './verify-service-account.ts'
+
+let live: LiveServer
+beforeAll(async () => {
+  live = await liveServer()
+  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 1)
+})
+afterAll(() => live.stop())
+
+const ring = parseKeyRing(testKeys)
+
+/** A gate that has seen nothing yet, and the names of all statements by which it reads. */
+const countingGate = () => {
+  const statements: string[] = []
+  const counted = <R extends Reader>(reader: R): R => {
+    const noting =
+      (how: 'one' | 'maybe' | 'many') =>
+      (statement: Parameters<Reader['many']>[0]): Promise<never> => {
+        statements.push(statement.name)
+        return reader[how](statement) as Promise<never>
+      }
+    return { ...reader, one: noting('one'), maybe: noting('maybe'), many: noting('many') }
+  }
+  const { database } = live
+  const counting: Database = {
+    ...database,
+    reader: counted(database.reader),
+    // What is written of a known key is written while he waits, and is no part of finding out.
+    transaction: (mode, within) => database.transaction(mode, (tx) => within(mode === 'read' ? counted(tx) : tx)),
+  }
+  const fresh = keepFresh(counting)
+  const gate = serviceAccountGate({
+    database: counting,
+    fresh,
+    append: async () => {},
+    keys: { want: keySetSource(ring), sign: createSigner({ ring, transit: null }) },
+    issuer: tokenIssuer,
+  })
+  const caller = {
+    correlation_id: randomUUID(),
+    source_ip: '192.0.2.7',
+    fresh: fresh.forRequest(),
+    trail: newTrail(),
+    identified: async () => {},
+  } as unknown as Caller
+  return { gate, caller, fresh, statements }
+}
+
+/** Which statements were read by, and how often somebody's secret was compared, until it was refused. */
+const workOf = async (
+  opening: (gate: ServiceAccountGate, caller: Caller, claimed: Claimed, prove: (given: unknown) => boolean) => Promise<unknown>,
+  claimed: Claimed,
+  secret: string,
+) => {
+  const { gate, caller, statements } = countingGate()
+  let compared = 0
+  const prove = (credential: unknown) => {
+    compared += 1
+    return isSecretOf(credential as Parameters<typeof isSecretOf>[0], secret)
+  }
+  const outcome = await opening(gate, caller, claimed, prove).then(
+    () => 'opened',
+    (error: unknown) => (error as Problem).code,
+  )
+  return { outcome, statements, compared }
+}
+
+const ways = {
+  'for a token': (gate, caller, claimed, prove) => gate.verifier(caller, claimed, prove)(caller.fresh),
+  'to say who it is': (gate, caller, claimed, prove) => gate.identify(caller, claimed, prove),
+} satisfies Record<string, Parameters<typeof workOf>[0]>
+
+test.each(Object.entries(ways))(
+  'TI-11 T14 whoever shows a key %s is refused after the same reads, whatever is wrong with it',
+  async (_way, opening) => {
+    const made: Awaited<ReturnType<typeof machineWithSecret>>[] = []
+    while (made.length < 6) made.push(await machineWithSecret(live))
+    const [right, revoked, expired, disabled, deleted, another] = made as [(typeof made)[0], ...typeof made]
+    const by = seeded.user('ada')
+    await live.sql(`update service_account_keys set revoked_at = now(), revoked_by = $2, revoke_reason = 'x' where id = $1`, [
+      revoked!.key_id,
+      by,
+    ])
+    await live.sql(`update service_account_keys set expires_at = now() where id = $1`, [expired!.key_id])
+    const ended = (id: string, state: string, columns: string) =>
+      live.sql(`update service_accounts set state = '${state}', ${columns} where id = $1`, [id])
+    await ended(disabled!.service_account_id, 'disabled', `disabled_at = now(), disabled_by = '${by}', disable_reason = 'x'`)
+    await ended(deleted!.service_account_id, 'deleted', `deleted_at = now(), deleted_by = '${by}', delete_reason = 'x'`)
+
+    for (const isNamed of [true, false]) {
+      const shown = ({ service_account_id, key_id }: { service_account_id: string; key_id: string }): Claimed =>
+        isNamed ? { service_account_id, key_id } : { key_id }
+      const cases: Record<string, [Claimed, string]> = {
+        'wrong secret': [shown(right), newSecret().reveal()],
+        'unknown key': [shown({ ...right, key_id: newId('key') }), right.client_secret],
+        'unknown account': [shown({ service_account_id: newId('account'), key_id: newId('key') }), right.client_secret],
+        'unknown account, known key': [{ service_account_id: newId('account'), key_id: right.key_id }, right.client_secret],
+        'the key of another': [{ service_account_id: right.service_account_id, key_id: another!.key_id }, another!.client_secret],
+        revoked: [shown(revoked!), revoked!.client_secret],
+        expired: [shown(expired!), expired!.client_secret],
+        disabled: [shown(disabled!), disabled!.client_secret],
+        deleted: [shown(deleted!), deleted!.client_secret],
+        ...(isNamed ? {} : { 'no id at all': [{ key_id: 'nobody' }, right.client_secret] satisfies [Claimed, string] }),
+      }
+      const told: Record<string, unknown> = {}
+      for (const [name, [claimed, secret]] of Object.entries(cases)) {
+        // Those who name the account are compared with each other, and those who do not.
+        if ((claimed.service_account_id !== undefined) === isNamed) told[name] = await workOf(opening, claimed, secret)
+      }
+      const wrong = told['wrong secret'] as { statements: string[] }
+      expect(told).toEqual(Object.fromEntries(Object.keys(told).map((name) => [name, { ...wrong, outcome: 'token_invalid', compared: 1 }])))
+      expect(wrong.statements.length).toBeGreaterThan(3)
+      expect(await workOf(opening, shown(right), right.client_secret)).toMatchObject({ outcome: 'opened', compared: 1 })
+    }
+  },
+)
