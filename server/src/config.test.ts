@@ -67,6 +67,11 @@ test('TI-13 the issuer, and what its keys are made for', () => {
   expect(refusal({ GATEHOUSE_PUBLIC_URL: 'https://id.example' })).toContain('the two must differ')
 })
 
+test('TI-15 T7 an audience that is left blank is refused, not guessed; one that is left out is the default', () => {
+  expect(refusal({ GATEHOUSE_TOKEN_AUDIENCE: '' })).toBe('GATEHOUSE_TOKEN_AUDIENCE must be one word, not blank.')
+  expect(parse({ GATEHOUSE_TOKEN_AUDIENCE: undefined }).token_audience).toBe('gpuaas-api')
+})
+
 test('TI-14 a transit engine with its token, or none', () => {
   const url = { GATEHOUSE_TRANSIT_URL: 'https://vault.example/' }
   expect(parse().transit).toBeNull()
@@ -119,6 +124,7 @@ test.each([
   ['GATEHOUSE_PUBLIC_URL', 'gatehouse.example'],
   ['GATEHOUSE_PUBLIC_URL', 'https://id.example'],
   ['GATEHOUSE_TOKEN_AUDIENCE', ' '],
+  ['GATEHOUSE_TOKEN_AUDIENCE', ''],
   ['GATEHOUSE_TOKEN_ALGORITHM', 'none'],
   ['GATEHOUSE_TOKEN_ALGORITHM', 'RS256'],
   ['GATEHOUSE_TRANSIT_URL', 'http://vault.example'],

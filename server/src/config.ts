@@ -260,6 +260,8 @@ export const parseConfig = (environment: Readonly<Record<string, string | undefi
     if (number < least || number > most) throw new ConfigRefused(`${name} must be a whole number from ${least} to ${most}.`)
     return number
   }
+  // Left out, it is the default; left blank, it is a mistake about whose tokens are taken.
+  if (environment.GATEHOUSE_TOKEN_AUDIENCE === '') throw new ConfigRefused('GATEHOUSE_TOKEN_AUDIENCE must be one word, not blank.')
   const isLocal = profile === 'development' && !environment.GATEHOUSE_PUBLIC_URL
   const owner = read('DATABASE_OWNER_URL')
   const issuers = issuersFrom(read('GATEHOUSE_OIDC_ISSUERS'), profile)
