@@ -1,7 +1,7 @@
 import { actorTypes } from '@gatehouse/contract/operation'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer } from '../../../test/live-server.ts'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import type { Actor } from '../work/work.ts'
 import { rateKey } from './rate.ts'
 
@@ -70,6 +70,18 @@ describe('rate limits', () => {
     expect((await me('anna')).status).toBe(200)
   })
 
+  test('HO-04 who guesses secrets takes from nobody at that address the keys that verify tokens; documents have the same limit apart', async () => {
+    await live.setPolicy(strangers, 2)
+    const keys = () => live.call(null, 'GET', '/.well-known/jwks.json', {}, url)
+    const body = { service_account_id: seeded.org.aurora, key_id: seeded.org.aurora, client_secret: 'guessed' }
+    const guess = () => live.call(null, 'POST', '/api/v1/auth/service-account/token', { body }, url)
+    expect(await statuses(3, null)).toEqual([401, 401, 429])
+    expect((await guess()).status).toBe(429)
+    expect((await keys()).status).toBe(200)
+    expect((await live.call(null, 'GET', '/.well-known/oauth-authorization-server', {}, url)).status).toBe(200)
+    expect((await keys()).status).toBe(429)
+  })
+
   test('HO-04 the limit is refused before the body is read and leaves no record', async () => {
     await live.setPolicy(people, 1)
     expect((await me('anna')).status).toBe(200)
@@ -112,7 +124,9 @@ test('HO-04 two callers are never counted under one key (C4)', () => {
   const counted = fc.constantFrom('api' as const, 'machine' as const, 'decision' as const)
   const caller = fc.oneof(
     fc.record({ type: fc.constantFrom(...actorTypes), id: ids }).chain((actor) => counted.map((as) => ({ as, actor, ip: '::1' }))),
-    fc.oneof(fc.ipV4(), fc.ipV6()).map((ip) => ({ as: 'anonymous' as const, actor: null, ip })),
+    fc
+      .oneof(fc.ipV4(), fc.ipV6())
+      .chain((ip) => fc.constantFrom('anonymous' as const, 'document' as const).map((as) => ({ as, actor: null, ip }))),
   )
   type Caller = { as: Parameters<typeof rateKey>[0]; actor: Actor | null; ip: string }
   const isSame = (a: Caller, b: Caller) =>

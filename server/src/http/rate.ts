@@ -4,13 +4,18 @@ import { recentlyUsed } from '../kernel/recently-used.ts'
 import { readPolicyFresh } from '../policies/read-policy.ts'
 import type { Actor } from '../work/work.ts'
 
-/** What is counted together: a caller's decisions apart from the rest, which would drown in them. */
+/**
+ * What is counted together: a caller's decisions apart from the rest, which would drown in them; and what anybody may read, keys above all,
+ * apart from what is refused, so that whoever guesses secrets behind an address takes nothing from those who verify tokens there.
+ */
 const countedAs = ({ actor, routeOptions }: FastifyRequest) => {
-  if (!actor) return 'anonymous'
+  if (!actor) return routeOptions.config.operation ? 'anonymous' : 'document'
   if (routeOptions.config.operation?.is_decision) return 'decision'
   return actor.type === 'user' ? 'api' : 'machine'
 }
 type Counted = ReturnType<typeof countedAs>
+
+const limitOf = (counted: Counted) => `rate_limit.${counted === 'document' ? 'anonymous' : counted}_requests_per_minute` as const
 
 /** Under which name a caller's requests are counted; no type of actor and no way of counting has a space in it. */
 export const rateKey = (counted: Counted, actor: Actor | null, ip: string): string =>
@@ -30,7 +35,7 @@ export const requestCounter = () => {
   const minutes = recentlyUsed<Minute>(mostCallers)
   return async (request: FastifyRequest): Promise<void> => {
     const counted = countedAs(request)
-    const most = await readPolicyFresh(request.fresh, `rate_limit.${counted}_requests_per_minute`)
+    const most = await readPolicyFresh(request.fresh, limitOf(counted))
     const caller = rateKey(counted, request.actor, request.ip)
     const now = performance.now()
     const minute = minutes.get(caller)
