@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Fresh, FreshReader } from '../epochs/fresh.ts'
-import { requireNoCredentialInQuery } from './read-request.ts'
 
 /** Something that anybody may read and keep for a while: no operation, no actor, no record. */
 export interface PublicDocument {
@@ -21,7 +20,6 @@ const tagsOf = (condition: string | undefined) => (condition ?? '').split(',').m
 /** Counted against where the request comes from, like everything that nobody signs for. */
 export const serveDocument = (app: FastifyInstance, document: PublicDocument, { fresh, countRequest }: DocumentParts): void => {
   app.get(document.path, async (request, reply) => {
-    requireNoCredentialInQuery(request.query as object)
     request.fresh = fresh.forRequest()
     await countRequest(request)
     const { body, max_age_seconds } = await document.read(request.fresh)

@@ -5,6 +5,7 @@ import type { Database, Reader } from '../db/database.ts'
 import { isLockTimeout } from '../db/database-errors.ts'
 import { canonicalJson } from '../kernel/canonical-json.ts'
 import { Problem } from '../kernel/problem.ts'
+import { holdsSecret } from '../kernel/secret-in-text.ts'
 import type { Actor, Asked, Work } from '../work/work.ts'
 import { answerStillKept, boundTheWait, forgetExpiredKeys, keepAnswer, keptAnswer, reserveKey } from './idempotency-queries.ts'
 
@@ -17,6 +18,8 @@ export const idempotencyKeyOf = (operation: Operation, header: string | string[]
     throw new Problem('validation_error', [
       { in: 'header', field: 'idempotency-key', message: 'must be 1 to 128 visible ASCII characters' },
     ])
+  // It is kept for a day, as it came.
+  if (holdsSecret(header)) throw new Problem('validation_error', [{ in: 'header', field: 'idempotency-key', message: 'holds a secret' }])
   return header
 }
 

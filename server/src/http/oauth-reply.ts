@@ -15,6 +15,8 @@ const sentences: Partial<Record<ProblemCode, string>> = {
 const describing = ({ code, message, details }: Problem): string => {
   const said = sentences[code]
   if (said) return said
+  const { detail } = (details ?? {}) as { detail?: string }
+  if (detail) return `${message} (${detail})`
   if (code !== 'validation_error' || !Array.isArray(details)) return message
   return details.map(({ field, message: said }: { field: string; message: string }) => `${field} ${said}`).join('; ')
 }

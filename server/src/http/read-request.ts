@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Operation } from '@gatehouse/contract/operation'
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../kernel/problem.ts'
+import { holdsSecret } from '../kernel/secret-in-text.ts'
 import { settleText } from '../kernel/strict-json.ts'
 import { settleIds } from './settle-ids.ts'
 import { readIntegers } from './validation.ts'
@@ -36,12 +37,17 @@ export const oneText = (header: string | string[] | undefined): string | undefin
 /** Names under which credentials are sent, and what ours and signed tokens look like. */
 const credentialName =
   /^(?:access_?token|refresh_?token|id_?token|token|bearer|authorization|client_?secret|client_?assertion|(?:subject|actor)_?token|secret|password|api_?key)$/i
-const credentialValue = /^(?:gh[a-z]{2}_[A-Za-z0-9_-]{20,}|eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\..*)$/
+const credentialText = /^(?:gh[a-z]{2}_[A-Za-z0-9_-]{20,}$|eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.)/
+const credentialHeader = /^\s*(?:Bearer|DPoP)\s/i
+const isCredential = (text: string): boolean => credentialText.test(text) || credentialHeader.test(text) || holdsSecret(text)
 
-/** An address is written down everywhere on its way; whoever sends a credential in it is told so before it is looked at. */
+/**
+ * An address is written down everywhere on its way; whoever sends a credential in it is told so before it is looked at, and whether or not
+ * there is anything at that address. The name of a parameter is a place for one too: `?TOKEN` has no value.
+ */
 export const requireNoCredentialInQuery = (query: object): void => {
   for (const [name, value] of Object.entries(query))
-    if (credentialName.test(name) || [value].flat().some((text) => credentialValue.test(String(text))))
+    if (credentialName.test(name) || [name, value].flat().some((text) => isCredential(String(text))))
       throw new Problem('invalid_request', { detail: 'credential_in_query' })
 }
 

@@ -16,6 +16,7 @@ import { drainOnClose } from './drain.ts'
 import { guardHeaders } from './guard-headers.ts'
 import { serveHealth } from './health.ts'
 import { mount, type Rails, requireDeclared } from './mount.ts'
+import { requireNoSecretIn } from './no-secret-in-body.ts'
 import { noteUnread, type Observers, type OnRejected, observe } from './observe.ts'
 import { openApiDocument } from './openapi.ts'
 import { rawProblem, replyWithProblem } from './problem-reply.ts'
@@ -151,11 +152,11 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     // Node would refuse this itself, without an id or a body.
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new Problem('invalid_request')
     const { operation } = request.routeOptions.config
+    // Pragma is for caches from before the other header.
+    if (operation?.speaks === 'oauth') reply.header('pragma', 'no-cache')
+    requireNoCredentialInQuery(request.query as object)
     if (!operation) return
     request.fresh = parts.fresh.forRequest()
-    // Pragma is for caches from before the other header.
-    if (operation.speaks === 'oauth') reply.header('pragma', 'no-cache')
-    requireNoCredentialInQuery(request.query as object)
     if (operation.identified_by !== 'bearer') return requireMedia(operation, request.headers)
     // Before the body is read: a stranger's payload is not worth parsing.
     try {
@@ -179,6 +180,14 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     const { operation } = request.routeOptions.config
     try {
       if (operation) settleRequest(operation, request)
+      done()
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.addHook('preHandler', (request, _reply, done) => {
+    try {
+      requireNoSecretIn(request.body)
       done()
     } catch (error) {
       done(error as Error)

@@ -38,13 +38,22 @@ export const readIntegers = (schema: object, query: object): void => {
 const mostEntries = 50
 const where: Record<string, string> = { body: 'body', params: 'path', querystring: 'query', headers: 'header' }
 
+/** A word with few digits in it, as names are and secrets are not; also the place in a list. */
+const plainName = /^[A-Za-z_-]*(?:\d[A-Za-z_-]*){0,3}$/
+
+/** A name, as it may be told to whoever sent it, and to all who see the answer on its way: one that may be a secret is not repeated. */
+export const toldName = (name: string): string => (name.length <= 40 && plainName.test(name) ? name : '[secret]')
+
 /** One entry per field: where it is, and what is expected there. What was sent is not repeated. */
 export const validationDetails = (errors: readonly ErrorObject[], part: string | undefined) => {
   const entries = new Map<string, { in: string; field: string; message: string }>()
   for (const { instancePath, keyword, params, message } of errors) {
     const named =
       keyword === 'required' ? params.missingProperty : keyword === 'additionalProperties' ? params.additionalProperty : undefined
-    const field = `${instancePath}${named === undefined ? '' : `/${named}`}`.slice(1, 200)
+    const field = [...instancePath.split('/').slice(1), ...(named === undefined ? [] : [named as string])]
+      .map(toldName)
+      .join('/')
+      .slice(0, 200)
     const said = keyword === 'required' ? 'is required' : keyword === 'additionalProperties' ? 'is not known here' : message
     if (!entries.has(field)) entries.set(field, { in: where[part ?? 'body'] ?? 'body', field, message: said ?? 'is not valid' })
     if (entries.size >= mostEntries) break

@@ -1,0 +1,27 @@
+import { Problem } from '../kernel/problem.ts'
+import { holdsSecret } from '../kernel/secret-in-text.ts'
+import { toldName } from './validation.ts'
+
+/** Where credentials belong; no operation has them anywhere but at the top of its body. */
+const credentialFields = new Set(['client_secret', 'client_assertion', 'token', 'subject_token', 'actor_token'])
+
+/** Under which names a secret stands within a value, or in a name itself. */
+const fieldsWithSecret = (value: unknown, path: readonly string[]): string[] => {
+  if (typeof value === 'string') return holdsSecret(value) ? [path.map(toldName).join('/').slice(0, 200)] : []
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, member]) => {
+    if (path.length === 0 && credentialFields.has(name)) return []
+    const within = [...path, name]
+    return holdsSecret(name) ? fieldsWithSecret(name, within) : fieldsWithSecret(member, within)
+  })
+}
+
+/** What people write, a reason or a name, is kept and read by others. A secret that strays into it is refused while it can be. */
+export const requireNoSecretIn = (body: unknown): void => {
+  const fields = fieldsWithSecret(body, [])
+  if (fields.length > 0)
+    throw new Problem(
+      'validation_error',
+      fields.slice(0, 50).map((field) => ({ in: 'body', field, message: 'holds a secret' })),
+    )
+}
