@@ -171,6 +171,8 @@ const serviceAccountStandings: Source<StandingKey, Standing> = {
   ...standings,
   name: 'service account standing',
   load: readServiceAccountStandings,
+  // Asked about elsewhere, it may be disabled at home without anything moving there.
+  isToldByEpoch: ({ tenant_id }, { home }) => home?.tenant_id === tenant_id,
 }
 
 /** How somebody of this type stands there, to be read fresh; other machines have no standing of their own yet. */

@@ -14,6 +14,8 @@ export interface Source<Key, Value> {
   readonly tenantOf: (key: Key) => string | null
   /** In the order of the keys; undefined is nothing worth keeping. */
   readonly load: (tx: Tx, keys: readonly Key[]) => Promise<readonly (Value | undefined)[]>
+  /** Whether that epoch tells all that can change about it; if not, it is read each time. Without it: always. */
+  isToldByEpoch?(key: Key, value: Value): boolean
 }
 
 export interface Wanted<Value> {
@@ -160,7 +162,8 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
       for (const each of isWhole ? wanted : missing) {
         const value = loaded.get(each.id)
         found.set(each.id, value)
-        if (value !== undefined) kept.set(each.id, { stamp: stampOf(then, each.tenant_id), value, lately: [] })
+        if (value !== undefined && (each.source.isToldByEpoch?.(each.key as never, value) ?? true))
+          kept.set(each.id, { stamp: stampOf(then, each.tenant_id), value, lately: [] })
       }
       const isOne = isWhole || wanted.every(({ tenant_id }) => isSame(moment, then, tenant_id))
       moment = then

@@ -215,3 +215,20 @@ describe('anywhere else', () => {
     expect([decided.status, decided.body.decision, decided.body.reason_code]).toEqual([200, 'deny', 'scope_mismatch'])
   })
 })
+
+test('DE-19 a disabled account is told so wherever it asks about, on a process that knew it before', async () => {
+  const own = await machineOn(live.sql, home)
+  const token = await tokenFor(own)
+  const everywhere = () =>
+    Promise.all([
+      ask('GET', '/api/v1/me/permissions', undefined, token),
+      ask('POST', '/api/v1/authz/decisions', { action: 'me.read', resource: { type: 'service_account' } }, token),
+      ask('POST', '/api/v1/authz/decisions', { action: 'storage.read', resource: { type: 'project', id: project.borealis } }, token),
+    ])
+  for (let times = 0; times < 2; times += 1) expect((await everywhere()).map(({ status }) => status)).toEqual([200, 200, 200])
+  await live.sql(
+    `update service_accounts set state = 'disabled', disabled_at = now(), disabled_by = $2, disable_reason = 'test' where id = $1`,
+    [own.account_id, user('aldo')],
+  )
+  expect((await everywhere()).map(({ status, body }) => [status, body.details?.reason_code])).toEqual(Array(3).fill([403, 'actor_disabled']))
+})
