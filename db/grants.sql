@@ -1,6 +1,7 @@
 -- What the application's database role may do; applied after each migration. `:app` is that role.
 -- It owns nothing. It deletes nothing but idempotency keys and used proofs past their time; audit rows it can only add.
 revoke all on all tables in schema public from :app;
+revoke all on all sequences in schema public from :app;
 grant usage on schema public to :app;
 grant select, insert, update on
   users, organizations, projects, tenant_memberships, project_memberships,
@@ -16,3 +17,5 @@ grant select, insert, update, delete on idempotency_keys to :app;
 grant select, insert, delete on used_proofs to :app;
 grant select, update on installation to :app;
 grant select, insert, update on installation_secrets to :app;
+-- To say up to which token a cut-off reaches; numbers come with the rows, and nobody sets them.
+grant select on sequence issued_tokens_number_seq to :app;

@@ -129,6 +129,7 @@ grant insert, select, update on invitations to gatehouse_app;
 
 create table issued_tokens (
   id uuid not null,
+  number bigint generated always as identity not null,
   actor_type text not null,
   actor_id uuid not null,
   credential_id uuid,
@@ -174,6 +175,7 @@ CREATE INDEX issued_tokens_of_key ON public.issued_tokens USING btree (kid, expi
 CREATE INDEX issued_tokens_of_project ON public.issued_tokens USING btree (project_id, id);
 CREATE CONSTRAINT TRIGGER issued_tokens_move_epoch AFTER DELETE OR UPDATE ON public.issued_tokens DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
 grant insert, select, update on issued_tokens to gatehouse_app;
+grant select on sequence issued_tokens_number_seq to gatehouse_app;
 
 create table organizations (
   id uuid not null,
@@ -502,6 +504,7 @@ create table service_account_keys (
   secret_hash bytea,
   alg text,
   public_jwk jsonb,
+  epoch integer not null,
   created_at timestamp with time zone not null,
   created_by uuid not null,
   expires_at timestamp with time zone,
@@ -514,6 +517,7 @@ create table service_account_keys (
   constraint service_account_keys_revoked_by_fkey FOREIGN KEY (revoked_by) REFERENCES users(id),
   constraint service_account_keys_service_account_id_fkey FOREIGN KEY (service_account_id) REFERENCES service_accounts(id),
   constraint service_account_keys_alg_check CHECK ((alg = ANY (ARRAY['ES256'::text, 'EdDSA'::text, 'RS256'::text]))),
+  constraint service_account_keys_epoch_check CHECK ((epoch > 0)),
   constraint service_account_keys_one_kind CHECK (((num_nonnulls(salt, secret_hash) = ANY (ARRAY[0, 2])) AND (num_nonnulls(alg, public_jwk) = ANY (ARRAY[0, 2])) AND ((salt IS NULL) <> (alg IS NULL)))),
   constraint service_account_keys_public_jwk_check CHECK (((jsonb_typeof(public_jwk) = 'object'::text) AND (NOT (public_jwk ?| ARRAY['d'::text, 'p'::text, 'q'::text, 'dp'::text, 'dq'::text, 'qi'::text, 'oth'::text, 'k'::text])))),
   constraint service_account_keys_revoked_whole CHECK ((num_nulls(revoked_at, revoked_by, revoke_reason) = ANY (ARRAY[0, 3]))),
@@ -522,7 +526,7 @@ create table service_account_keys (
 );
 CREATE INDEX service_account_keys_of_account ON public.service_account_keys USING btree (service_account_id);
 CREATE CONSTRAINT TRIGGER service_account_keys_gone_move_epoch AFTER DELETE ON public.service_account_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('service_account_key');
-CREATE CONSTRAINT TRIGGER service_account_keys_move_epoch AFTER UPDATE ON public.service_account_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((((((((old.service_account_id IS DISTINCT FROM new.service_account_id) OR (old.salt IS DISTINCT FROM new.salt)) OR (old.secret_hash IS DISTINCT FROM new.secret_hash)) OR (old.alg IS DISTINCT FROM new.alg)) OR (old.public_jwk IS DISTINCT FROM new.public_jwk)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.revoked_at IS DISTINCT FROM new.revoked_at))) EXECUTE FUNCTION move_epoch_of_row('service_account_key');
+CREATE CONSTRAINT TRIGGER service_account_keys_move_epoch AFTER UPDATE ON public.service_account_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((((((((old.service_account_id IS DISTINCT FROM new.service_account_id) OR (old.salt IS DISTINCT FROM new.salt)) OR (old.secret_hash IS DISTINCT FROM new.secret_hash)) OR (old.alg IS DISTINCT FROM new.alg)) OR (old.public_jwk IS DISTINCT FROM new.public_jwk)) OR (old.epoch IS DISTINCT FROM new.epoch)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.revoked_at IS DISTINCT FROM new.revoked_at))) EXECUTE FUNCTION move_epoch_of_row('service_account_key');
 grant insert, select, update on service_account_keys to gatehouse_app;
 
 create table service_accounts (
@@ -565,6 +569,7 @@ create table signing_keys (
   transit_name text,
   transit_version integer,
   envelope_key_id text,
+  epoch integer default 1 not null,
   state text not null,
   created_at timestamp with time zone not null,
   activated_at timestamp with time zone,
@@ -582,6 +587,7 @@ CASE custody
     ELSE ((alg = 'HS256'::text) AND (envelope_key_id IS NOT NULL) AND (num_nonnulls(envelope, transit_name, transit_version) = 0))
 END),
   constraint signing_keys_custody_check CHECK ((custody = ANY (ARRAY['envelope'::text, 'transit'::text, 'envelope_key'::text]))),
+  constraint signing_keys_epoch_check CHECK ((epoch > 0)),
   constraint signing_keys_kid_check CHECK ((kid ~ '^[A-Za-z0-9_-]{8,128}$'::text)),
   constraint signing_keys_public CHECK (((alg = 'HS256'::text) = (public_jwk IS NULL))),
   constraint signing_keys_state_check CHECK ((state = ANY (ARRAY['staged'::text, 'active'::text, 'grace'::text, 'retired'::text, 'revoked'::text]))),
@@ -653,13 +659,15 @@ create table token_cutoffs (
   subject_id uuid,
   org_id uuid,
   issued_before timestamp with time zone not null,
+  until_number bigint,
   created_at timestamp with time zone not null,
   created_by text not null,
   reason text not null,
   constraint token_cutoffs_pkey PRIMARY KEY (id),
   constraint token_cutoffs_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
   constraint token_cutoffs_subject CHECK ((((subject_type = 'platform'::text) = (subject_id IS NULL)) AND ((subject_type = 'platform'::text) = (org_id IS NULL)))),
-  constraint token_cutoffs_subject_type_check CHECK ((subject_type = ANY (ARRAY['platform'::text, 'organization'::text, 'project'::text, 'actor'::text, 'credential'::text])))
+  constraint token_cutoffs_subject_type_check CHECK ((subject_type = ANY (ARRAY['platform'::text, 'organization'::text, 'project'::text, 'actor'::text, 'credential'::text]))),
+  constraint token_cutoffs_until_number_check CHECK ((until_number >= 0))
 );
 CREATE INDEX token_cutoffs_of_subject ON public.token_cutoffs USING btree (subject_id, subject_type, issued_before);
 CREATE CONSTRAINT TRIGGER token_cutoffs_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.token_cutoffs DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');

@@ -39,8 +39,8 @@ export const machineOn = async (sql: Sql, { org_id, project_id }: Home, role = '
     `m-${account_id.slice(-12)}`,
   ])
   await sql(
-    `insert into service_account_keys (id, service_account_id, salt, secret_hash, created_at, created_by)
-     values ($1, $2, decode(repeat('00', 16), 'hex'), decode(repeat('00', 32), 'hex'), now(), $3)`,
+    `insert into service_account_keys (id, service_account_id, salt, secret_hash, epoch, created_at, created_by)
+     select $1, $2, decode(repeat('00', 16), 'hex'), decode(repeat('00', 32), 'hex'), epoch, now(), $3 from installation`,
     [key_id, account_id, maker!.id],
   )
   await sql(

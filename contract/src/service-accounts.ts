@@ -50,7 +50,10 @@ export const ServiceAccountKey = Named('ServiceAccountKey', {
   kind: OneOf(['secret', 'public_key']),
   alg: Nullable(OneOf(['ES256', 'EdDSA', 'RS256'])),
   public_jwk: Nullable(PublicJwk),
-  state: OneOf(['active', 'expired', 'revoked']),
+  state: Type.Unsafe<'active' | 'expired' | 'revoked' | 'ended_by_restore'>({
+    ...OneOf(['active', 'expired', 'revoked', 'ended_by_restore']),
+    description: '`ended_by_restore`: it was made before a backup was restored, and opens nothing; make a new one.',
+  }),
   created_at: Instant,
   created_by: Id('user'),
   expires_at: Nullable(Instant),

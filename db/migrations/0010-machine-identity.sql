@@ -38,6 +38,8 @@ create table service_account_keys (
   -- One whose private part never came here keeps these two.
   alg                 text check (alg in ('ES256', 'EdDSA', 'RS256')),
   public_jwk          jsonb check (jsonb_typeof(public_jwk) = 'object' and not public_jwk ?| array['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']),
+  -- Of the installation, when it was made: a restored backup revives none, since it may have been revoked after the backup.
+  epoch               integer not null check (epoch > 0),
   created_at          timestamptz not null,
   created_by          uuid not null references users,
   expires_at          timestamptz,
@@ -72,6 +74,8 @@ create table signing_keys (
   transit_name    text,
   transit_version integer,
   envelope_key_id text,
+  -- Of the installation when it was made: what a backup brings back may have been revoked since.
+  epoch           integer not null default 1 check (epoch > 0),
   state           text not null check (state in ('staged', 'active', 'grace', 'retired', 'revoked')),
   created_at      timestamptz not null,
   activated_at    timestamptz,
@@ -102,6 +106,8 @@ create unique index signing_keys_one_staged on signing_keys ((true)) where state
 create table issued_tokens (
   -- The token's jti, and the credential session's id.
   id                  uuid primary key,
+  -- What was issued before what, also where the clock was set back in between.
+  number              bigint generated always as identity,
   actor_type          text not null check (actor_type in ('service_account', 'shared_runtime_operator', 'workload', 'node_agent', 'platform_operator')),
   actor_id            uuid not null,
   -- The key of whoever asked for it: the subject itself, or who acts for it.
@@ -143,7 +149,8 @@ create table issued_tokens (
 create index issued_tokens_of_project on issued_tokens (project_id, id);
 create index issued_tokens_of_key on issued_tokens (kid, expires_at);
 
--- "Nothing that was issued until then", for one subject; of several the latest counts.
+-- "Nothing that was issued until then", for one subject; of several the latest counts. One that was made for all that there was until it
+-- was made says so by number as well: a clock that was set back takes nothing out of its reach.
 -- room: tokens
 create table token_cutoffs (
   id             uuid primary key,
@@ -152,6 +159,7 @@ create table token_cutoffs (
   -- In whose log it stands; null for the whole platform.
   org_id         uuid references organizations,
   issued_before  timestamptz not null,
+  until_number   bigint check (until_number >= 0),
   created_at     timestamptz not null,
   created_by     text not null,
   reason         text not null,
@@ -199,8 +207,8 @@ create constraint trigger service_accounts_move_epoch after insert or update or 
 -- Nobody keeps that a key is unknown, and that it was used changes nothing.
 create constraint trigger service_account_keys_move_epoch after update on service_account_keys deferrable initially deferred
   for each row when (
-    (old.service_account_id, old.salt, old.secret_hash, old.alg, old.public_jwk, old.expires_at, old.revoked_at)
-    is distinct from (new.service_account_id, new.salt, new.secret_hash, new.alg, new.public_jwk, new.expires_at, new.revoked_at))
+    (old.service_account_id, old.salt, old.secret_hash, old.alg, old.public_jwk, old.epoch, old.expires_at, old.revoked_at)
+    is distinct from (new.service_account_id, new.salt, new.secret_hash, new.alg, new.public_jwk, new.epoch, new.expires_at, new.revoked_at))
   execute function move_epoch_of_row('service_account_key');
 create constraint trigger service_account_keys_gone_move_epoch after delete on service_account_keys deferrable initially deferred
   for each row execute function move_epoch_of_row('service_account_key');

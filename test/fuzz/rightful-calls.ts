@@ -156,9 +156,9 @@ export const writeServiceAccounts = async (sql: (text: string, values: unknown[]
     ],
   )
   await sql(
-    `insert into service_account_keys (id, service_account_id, salt, secret_hash, created_at, created_by)
-     select k.id, k.account_id, $4, $5, now(), $3
-       from unnest($1::uuid[], $2::uuid[]) as k (id, account_id)`,
+    `insert into service_account_keys (id, service_account_id, salt, secret_hash, epoch, created_at, created_by)
+     select k.id, k.account_id, $4, $5, i.epoch, now(), $3
+       from unnest($1::uuid[], $2::uuid[]) as k (id, account_id) cross join installation i`,
     [
       names.map(keyOf),
       names.map(serviceAccountOf),

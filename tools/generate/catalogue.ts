@@ -1,5 +1,8 @@
 /** What PostgreSQL itself says about a schema; each query returns (owner, text) pairs in a stable order. */
 const inPublic = (column: string) => `${column} = 'public'::regnamespace`
+/** The column by which a table numbers its rows says that there is a sequence. */
+const ofIdentity = (column: string) =>
+  `pg_depend where classid = 'pg_class'::regclass and objid = ${column} and refclassid = 'pg_class'::regclass and deptype = 'i'`
 
 export const catalogueQueries = {
   tables: `
@@ -37,10 +40,12 @@ export const catalogueQueries = {
      where ${inPublic('relnamespace')} and not tgisinternal
      order by relname, tgname`,
   grants: `
-    select relname, 'grant ' || string_agg(lower(privilege_type), ', ' order by privilege_type) || ' on ' || relname || ' to ' || rolname
+    select coalesce((select refobjid::regclass::text from ${ofIdentity('pg_class.oid')}), relname),
+           'grant ' || string_agg(lower(privilege_type), ', ' order by privilege_type) || ' on '
+             || case relkind when 'S' then 'sequence ' else '' end || relname || ' to ' || rolname
       from pg_class, aclexplode(relacl) join pg_roles on pg_roles.oid = grantee
      where ${inPublic('relnamespace')} and grantee <> relowner
-     group by relname, rolname order by relname, rolname`,
+     group by pg_class.oid, relname, relkind, rolname order by relname, rolname`,
   columnGrants: `
     select relname, 'grant ' || lower(privilege_type) || ' (' || string_agg(attname, ', ' order by attname) || ') on ' || relname || ' to ' || rolname
       from pg_attribute join pg_class on pg_class.oid = attrelid, aclexplode(attacl) join pg_roles on pg_roles.oid = grantee
@@ -53,7 +58,8 @@ export const catalogueQueries = {
   // What this file does not know how to write. Not empty: teach it first.
   unknown: `
     select relname, 'relation of kind ' || relkind::text from pg_class
-     where ${inPublic('relnamespace')} and relkind not in ('r', 'i') union all
+     where ${inPublic('relnamespace')} and relkind not in ('r', 'i')
+       and not (relkind = 'S' and exists (select from ${ofIdentity('pg_class.oid')})) union all
     select typname, 'type' from pg_type where ${inPublic('typnamespace')} and typtype in ('e', 'd', 'r') union all
     select polname, 'policy' from pg_policy union all
     select proname, 'aggregate' from pg_proc where ${inPublic('pronamespace')} and prokind not in ('f', 'p') union all

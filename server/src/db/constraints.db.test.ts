@@ -100,6 +100,7 @@ const serviceAccountKey = (changed: Record<string, string> = {}) => {
     service_account_id: ':sa',
     salt: bytes(16),
     secret_hash: bytes(32),
+    epoch: '1',
     created_at: 'now()',
     created_by: ':ada',
     ...changed,
@@ -698,6 +699,7 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     `update service_accounts set disabled_at = now(), disabled_by = :ada, disable_reason = 'x'`,
   ],
   ['TI-25', 'a service account deleted without a reason', 'service_accounts_end_whole', `update service_accounts set state = 'deleted'`],
+  ['HO-08', 'a key of no epoch', 'service_account_keys_epoch_check', serviceAccountKey({ epoch: '0' })],
   ['TI-11', 'a key with a short salt', 'service_account_keys_salt_check', serviceAccountKey({ salt: `'\\x00'` })],
   [
     'TI-11',
@@ -750,6 +752,7 @@ const refused: [proves: string, what: string, constraint: string, text: string][
   ['TI-23', 'an actor that is no object', 'issued_tokens_act_check', issuedToken({ act: `'"x"'` })],
   ['TI-17', 'somebody who acts by nobody’s token', 'issued_tokens_acting', issuedToken({ act: `'{"sub": "x"}'` })],
   ['TI-16', 'a cut-off of something unknown', 'token_cutoffs_subject_type_check', tokenCutoff({ subject_type: `'node'` })],
+  ['TI-16', 'a cut-off that reaches to no number', 'token_cutoffs_until_number_check', tokenCutoff({ until_number: '-1' })],
   ['TI-16', 'a cut-off of nobody', 'token_cutoffs_subject', tokenCutoff({ subject_id: 'null' })],
   ['TI-16', "a cut-off in nobody's log", 'token_cutoffs_subject', tokenCutoff({ org_id: 'null' })],
   ['TI-16', 'a cut-off of the platform with a subject', 'token_cutoffs_subject', tokenCutoff({ subject_type: `'platform'` })],

@@ -11,6 +11,15 @@ const isProblemCode = (name: string): name is ProblemCode => Object.hasOwn(probl
 /** A lock was not given within the time that the statement was willing to wait. */
 export const isLockTimeout = (error: unknown): boolean => text(error, 'code') === '55P03'
 
+/**
+ * Somebody else's lock or a slow statement held it up, which says nothing of what was asked: it can be asked again. What a verb has made
+ * of it means something else.
+ */
+export const isHeldUp = (error: unknown): boolean => {
+  if (error instanceof Problem && error.code !== 'dependency_unavailable') return false
+  return ['55P03', '57014'].includes(text(error instanceof Problem ? error.cause : error, 'code'))
+}
+
 /** Lost a race that some serial order would have won or refused. */
 export const worthRetrying = (error: unknown): boolean => ['40001', '40P01'].includes(text(error, 'code'))
 

@@ -17,10 +17,15 @@ export interface Tx extends Reader {
   readonly now: string
 }
 
+export interface TransactionOptions {
+  /** How long it waits for each lock that somebody else has; as long as for anything if not said. */
+  readonly lock_wait_ms?: number
+}
+
 export interface Database {
   /** Single reads, each a snapshot of its own: for what precedes the work (who is this, how often may he ask). */
   readonly reader: Reader
-  transaction<T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>): Promise<T>
+  transaction<T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** Whether the database answers now. */
   ping(): Promise<boolean>
   /** Connections of the pool, and how many wait for one. */
@@ -42,6 +47,10 @@ const begin = {
   read: 'begin isolation level repeatable read read only',
   write: 'begin isolation level read committed',
 }
+
+/** What a transaction begins with, in one round trip. */
+const opening = (mode: keyof typeof begin, { lock_wait_ms }: TransactionOptions): string =>
+  `${begin[mode]}; ${lock_wait_ms === undefined ? '' : `set local lock_timeout = ${Math.ceil(lock_wait_ms)}; `}select transaction_timestamp() as now`
 
 const attempts = 4
 
@@ -109,18 +118,16 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
   // What waits for no lock either answers quickly or not at all; on a dead line this is how soon one knows.
   const quick = (query: pg.QueryConfig): pg.QueryConfig => ({ ...query, query_timeout: 2000 }) as pg.QueryConfig
 
-  const once = async <T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>): Promise<T> => {
+  const once = async <T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>, options: TransactionOptions): Promise<T> => {
     const used = pool
     const client = await heard(used.connect())
     let broken: Error | undefined
     client.on('error', onError)
     try {
-      // Two statements in one round trip: the driver answers with one result each, which its types do not know.
-      const [, time] = (await heard(
-        client.query(quick({ text: `${begin[mode]}; select transaction_timestamp() as now` })),
-      )) as unknown as pg.QueryResult[]
+      // Several statements in one round trip: the driver answers with one result each, which its types do not know.
+      const opened = (await heard(client.query(quick({ text: opening(mode, options) })))) as unknown as pg.QueryResult[]
       const result = await within({
-        now: time!.rows[0].now,
+        now: opened.at(-1)!.rows[0].now,
         ...readerOf(async ({ name, text, values, parse }) =>
           (await heard(client.query({ name, text, values: values as unknown[] }))).rows.map(parse),
         ),
@@ -151,10 +158,10 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
       })
       return rows.map(parse)
     }),
-    transaction: async (mode, within) => {
+    transaction: async (mode, within, options = {}) => {
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await once(mode, within)
+          return await once(mode, within, options)
         } catch (error) {
           const cause = causeOf(error)
           // A verb reaches nothing but the transaction, so what lost a race can simply be done again.

@@ -58,6 +58,17 @@ test('the application has exactly these rights, and no other on any table', asyn
   expect(Object.fromEntries(rows.map(({ name, rights }) => [name, rights]))).toEqual(expected)
 })
 
+test('the application reads the last number of a token, and gives or sets none', async () => {
+  const role = new URL(clone.appUrl).username
+  const letters = ['select r', 'usage u', 'update w']
+    .map((pair) => pair.split(' '))
+    .map(([right, letter]) => `case when has_sequence_privilege('${role}', oid, '${right}') then '${letter}' else '' end`)
+  const rows = await asOwner<{ name: string; rights: string }>(
+    `select relname as name, ${letters.join(' || ')} as rights from pg_class where relnamespace = 'public'::regnamespace and relkind = 'S'`,
+  )
+  expect(rows).toEqual([{ name: 'issued_tokens_number_seq', rights: 'r' }])
+})
+
 describe('the application cannot', () => {
   test.each([
     'update audit_logs set action = action',
@@ -74,6 +85,8 @@ describe('the application cannot', () => {
     'delete from epochs',
     'delete from invitations',
     'truncate idempotency_keys',
+    `select setval('issued_tokens_number_seq', 1)`,
+    `select nextval('issued_tokens_number_seq')`,
     'update policy_definitions set bounds = bounds',
     'insert into schema_migrations (name, hash) values ($$x$$, $$x$$)',
     'create table mine ()',

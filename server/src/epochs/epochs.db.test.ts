@@ -301,12 +301,13 @@ describe('a change moves the epoch of its scope', () => {
     await live.sql(account)
     const bytes = (count: number) => `decode(repeat('00', ${count}), 'hex')`
     expect(
-      await moved(`insert into service_account_keys (id, service_account_id, salt, secret_hash, created_at, created_by)
-                   values ('${id.key}', '${id.account}', ${bytes(16)}, ${bytes(32)}, now(), '${user('ada')}')`),
+      await moved(`insert into service_account_keys (id, service_account_id, salt, secret_hash, epoch, created_at, created_by)
+                   values ('${id.key}', '${id.account}', ${bytes(16)}, ${bytes(32)}, 1, now(), '${user('ada')}')`),
     ).toEqual({})
     expect(await moved(`update service_account_keys set last_used_at = now() ${picked}`)).toEqual({})
     for (const change of [
       'expires_at = now()',
+      'epoch = epoch + 1',
       `revoked_at = now(), revoked_by = '${user('ada')}', revoke_reason = 'test'`,
       `salt = decode(repeat('11', 16), 'hex')`,
       `secret_hash = decode(repeat('11', 32), 'hex')`,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded, testKeys } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
+import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { appendWith } from '../audit/append.ts'
 import { verifyChains } from '../audit/verify-chains.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
@@ -190,4 +191,47 @@ test('HO-08 a restored backup revives no token: the epoch that its acceptance be
   const append = appendWith({ region: 'test', key: await auditKey(live.database, parseKeyRing(testKeys)) })
   await acceptRestore(live.database, openLog(), append, 'test', true)
   expect(await status()).toBe(401)
+})
+
+test('HO-08 a restored backup revives no credential: keys of before open nothing, and new ones must be made', async () => {
+  await live.setPolicy('auth.service_account_max_keys', 1)
+  const sa = await machineWithSecret(live)
+  const keys = `/api/v1/projects/${seeded.project.aurora}/service-accounts/${sa.service_account_id}/keys`
+  const states = async () =>
+    (await live.call('aldo', 'GET', keys)).body.items.map((key: { key_id: string; state: string }) => [key.key_id, key.state])
+  expect((await sa.ask()).status).toBe(200)
+  expect((await live.call('aldo', 'DELETE', `${keys}/${sa.key_id}`, { body: { reason: 'lost' } })).status).toBe(204)
+  expect((await sa.ask()).status).toBe(401)
+  // As an older backup would have it: whoever has the secret that was lost could use it again.
+  await live.sql('update service_account_keys set revoked_at = null, revoked_by = null, revoke_reason = null where id = $1', [sa.key_id])
+  expect((await sa.ask()).status).toBe(200)
+  expect(await states()).toEqual([[sa.key_id, 'active']])
+
+  const append = appendWith({ region: 'test', key: await auditKey(live.database, parseKeyRing(testKeys)) })
+  await acceptRestore(live.database, openLog(), append, 'test', true)
+  const refused = await sa.ask()
+  const wrong = await sa.ask({ client_secret: 'wrong' })
+  const told = ({ status, body }: typeof refused) => [status, { ...body, correlation_id: '' }]
+  expect(told(refused)).toEqual(told(wrong))
+  expect(refused.status).toBe(401)
+  expect(await live.auditOf(refused.headers.get('x-correlation-id')!)).toMatchObject([
+    { action: 'auth.token.deny', metadata: { why: 'key_of_earlier_epoch', key_id: sa.key_id } },
+  ])
+  expect(await states()).toEqual([[sa.key_id, 'ended_by_restore']])
+  const rotated = await live.call('aldo', 'POST', `${keys}/${sa.key_id}/rotate`, { body: {} })
+  expect([rotated.status, rotated.body.code, rotated.body.details]).toEqual([409, 'state_conflict', { state: 'ended_by_restore' }])
+
+  // Servers begin anew on a restored database; the first of them sees to the keys.
+  await live.replica()
+  // One that has ended takes no room, and a new one opens.
+  const made = await live.call('aldo', 'POST', keys, { body: {} })
+  expect(made.status, made.text).toBe(201)
+  const { key_id, client_secret } = made.body
+  expect((await sa.ask({ key_id, client_secret })).status).toBe(200)
+  expect(await states()).toEqual([
+    [sa.key_id, 'ended_by_restore'],
+    [key_id, 'active'],
+  ])
+  // The lost one can still be revoked, for the record.
+  expect((await live.call('aldo', 'DELETE', `${keys}/${sa.key_id}`, { body: { reason: 'lost' } })).status).toBe(204)
 })

@@ -10,7 +10,7 @@ const at = Date.parse(rules.now) / 1000
 
 const credentialOf = ({ alg, jwk }: Pick<Pair, 'alg' | 'jwk'>) => ({
   ...{ key_id, service_account_id: key_id, org_id: key_id, project_id: key_id, salt: null, secret_hash: null, alg, public_jwk: jwk },
-  ...{ expires_at: null, revoked_at: null, account_state: 'active' as const },
+  ...{ expires_at: null, revoked_at: null, is_of_earlier_epoch: false, account_state: 'active' as const },
 })
 const pairs = (['ES256', 'EdDSA', 'RS256'] as const).map((alg) => keyPair(alg))
 const [es, ed, rs] = pairs as [Pair, Pair, Pair]

@@ -15,6 +15,8 @@ export const Credential = Exactly({
   secret_hash: Nullable(Bytes),
   alg: Nullable(OneOf(['ES256', 'EdDSA', 'RS256'])),
   public_jwk: Nullable(Type.Record(Type.String(), Type.String())),
+  /** It was made before a backup was restored. */
+  is_of_earlier_epoch: Type.Boolean(),
   expires_at: Nullable(Type.String()),
   revoked_at: Nullable(Type.String()),
   account_state: OneOf(['active', 'disabled', 'deleted']),
@@ -26,10 +28,11 @@ export const credentialsOf = (key_ids: readonly string[], account_ids: readonly 
   Exactly({ n: Type.Integer(), ...Credential.properties }),
 )`
   select asked.n::int as n, k.id as key_id, s.id as service_account_id, s.org_id, s.project_id, k.salt, k.secret_hash,
-         k.alg, k.public_jwk, k.expires_at, k.revoked_at, s.state as account_state
+         k.alg, k.public_jwk, k.epoch <> i.epoch as is_of_earlier_epoch, k.expires_at, k.revoked_at, s.state as account_state
     from unnest(${key_ids}::uuid[], ${account_ids}::uuid[], ${org_ids}::uuid[]) with ordinality as asked (key_id, account_id, org_id, n)
     join service_account_keys k on k.id = asked.key_id and k.service_account_id = asked.account_id
-    join service_accounts s on s.id = k.service_account_id and s.org_id = asked.org_id`
+    join service_accounts s on s.id = k.service_account_id and s.org_id = asked.org_id
+   cross join installation i`
 
 export const Home = Exactly({ org_id: Type.String(), project_id: Type.String() })
 

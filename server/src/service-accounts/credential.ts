@@ -35,9 +35,15 @@ const credentials: Source<CredentialKey, Credential> = {
 /** The key as it is now; undefined where that account of that organization has no such key. */
 export const wantCredential = (key: CredentialKey): Wanted<Credential> => want(credentials, key)
 
-/** Whether a key may be used at this instant; whether its account may is another question, with another answer. */
-export const isKeyLive = ({ expires_at, revoked_at }: Pick<Credential, 'expires_at' | 'revoked_at'>, now: string): boolean =>
-  revoked_at === null && (expires_at === null || now < expires_at)
+/** Why a key may not be used at this instant; null where it may. Whether its account may is another question, with another answer. */
+export const endOfKey = (
+  { expires_at, revoked_at, is_of_earlier_epoch }: Pick<Credential, 'expires_at' | 'revoked_at' | 'is_of_earlier_epoch'>,
+  now: string,
+): 'key_revoked' | 'key_of_earlier_epoch' | 'key_expired' | null => {
+  if (revoked_at !== null) return 'key_revoked'
+  if (is_of_earlier_epoch) return 'key_of_earlier_epoch'
+  return expires_at === null || now < expires_at ? null : 'key_expired'
+}
 
 type Homes = (service_account_id: string) => Promise<Static<typeof Home> | undefined>
 

@@ -8,10 +8,11 @@ import type { RegisteredKey } from './registered-key.ts'
 
 const key = sqlPart(`
   k.id as key_id, k.service_account_id, case when k.alg is null then 'secret' else 'public_key' end as kind, k.alg, k.public_jwk,
-  case when k.revoked_at is not null then 'revoked' when k.expires_at <= transaction_timestamp() then 'expired' else 'active' end as state,
+  case when k.revoked_at is not null then 'revoked' when k.epoch <> i.epoch then 'ended_by_restore'
+       when k.expires_at <= transaction_timestamp() then 'expired' else 'active' end as state,
   k.created_at, k.created_by, k.expires_at, k.last_used_at, k.revoked_at`)
 /** Of an account of this project: a key of another's is none. */
-const ofAccount = sqlPart('service_account_keys k join service_accounts s on s.id = k.service_account_id')
+const ofAccount = sqlPart('service_account_keys k join service_accounts s on s.id = k.service_account_id cross join installation i')
 
 export const keysOf = (project_id: string, service_account_id: string, after: string | null, limit: number) => sql(ServiceAccountKey)`
   select ${key} from ${ofAccount}
@@ -23,8 +24,9 @@ export const findKey = (project_id: string, service_account_id: string, key_id: 
    where k.id = ${key_id} and s.id = ${service_account_id} and s.project_id = ${project_id}`
 
 export const countLiveKeys = (service_account_id: string) => sql(Exactly({ count: Type.Integer() }))`
-  select count(*)::int as count from service_account_keys
-   where service_account_id = ${service_account_id} and revoked_at is null and (expires_at is null or expires_at > transaction_timestamp())`
+  select count(*)::int as count from service_account_keys k join installation i on i.epoch = k.epoch
+   where k.service_account_id = ${service_account_id} and k.revoked_at is null
+     and (k.expires_at is null or k.expires_at > transaction_timestamp())`
 
 const Made = Exactly({ id: Type.String() })
 type Making = AccountsOf<'project.service_account.key.create'>
@@ -42,9 +44,9 @@ const nothing = { salt: null, secret_hash: null, alg: null, public_jwk: null }
 export const insertKey = (project: Making, { id, service_account_id, kept, expires_at }: NewKey, by: string, now: string) => {
   const { salt, secret_hash, alg, public_jwk } = { ...nothing, ...kept }
   return sql(Made)`
-  insert into service_account_keys (id, service_account_id, salt, secret_hash, alg, public_jwk, created_at, created_by, expires_at)
-  select ${id}, s.id, ${salt}, ${secret_hash}, ${alg}, ${public_jwk && JSON.stringify(public_jwk)}::jsonb, ${now}, ${by}, ${expires_at}
-    from service_accounts s where s.id = ${service_account_id} and s.project_id = ${project.id} and s.state <> 'deleted'
+  insert into service_account_keys (id, service_account_id, salt, secret_hash, alg, public_jwk, epoch, created_at, created_by, expires_at)
+  select ${id}, s.id, ${salt}, ${secret_hash}, ${alg}, ${public_jwk && JSON.stringify(public_jwk)}::jsonb, i.epoch, ${now}, ${by}, ${expires_at}
+    from service_accounts s cross join installation i where s.id = ${service_account_id} and s.project_id = ${project.id} and s.state <> 'deleted'
   returning id`
 }
 

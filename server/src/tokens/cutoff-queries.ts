@@ -37,6 +37,8 @@ export interface CutOff {
   readonly subject_id: string | null
   readonly org_id: string | null
   readonly issued_before: string
+  /** All that there is, and not all that is older than an instant somebody chose. */
+  readonly is_of_all: boolean
   readonly created_by: string
   readonly reason: string
 }
@@ -44,6 +46,8 @@ export interface CutOff {
 export const insertCutOff = (_by: Authorized<'project.service_account.manage' | 'platform.admin', object>, cut: CutOff, now: string) => sql(
   Exactly({ id: Type.String() }),
 )`
-  insert into token_cutoffs (id, subject_type, subject_id, org_id, issued_before, created_at, created_by, reason)
-  values (${cut.id}, ${cut.subject_type}, ${cut.subject_id}, ${cut.org_id}, ${cut.issued_before}, ${now}, ${cut.created_by}, ${cut.reason})
+  insert into token_cutoffs (id, subject_type, subject_id, org_id, issued_before, until_number, created_at, created_by, reason)
+  select ${cut.id}, ${cut.subject_type}, ${cut.subject_id}, ${cut.org_id}, ${cut.issued_before},
+         case when ${cut.is_of_all} then case when s.is_called then s.last_value else 0 end end, ${now}, ${cut.created_by}, ${cut.reason}
+    from issued_tokens_number_seq s
   returning id`

@@ -7,7 +7,11 @@ import { type CutOff, insertCutOff } from './cutoff-queries.ts'
 const cutOff = async (work: Work, subject: Pick<CutOff, 'subject_type' | 'subject_id' | 'org_id'>, reason: string): Promise<void> => {
   const proof = systemProof('scope_cascade', 'platform.admin', {})
   await work.tx.one(
-    insertCutOff(proof, { ...subject, id: newId('cutoff'), issued_before: work.now, created_by: work.actor.id, reason }, work.now),
+    insertCutOff(
+      proof,
+      { ...subject, id: newId('cutoff'), issued_before: work.now, is_of_all: true, created_by: work.actor.id, reason },
+      work.now,
+    ),
   )
 }
 

@@ -39,8 +39,8 @@ export const FoundToken = Exactly({
 export type FoundToken = Static<typeof FoundToken>
 
 /**
- * Of several cut-offs the latest counts, so one is enough that lies at or after the time of issue. Those for an actor or a credential
- * are of its organization: an id that means somebody else elsewhere is not meant. Who acts for another is an actor of that token, too.
+ * Of several cut-offs the latest counts, so one is enough that lies at or after the time of issue, or reaches up to its number: what was
+ * there when it was made is ended by it, whatever the clock said. Those for an actor or a credential are of its organization: an id that means somebody else elsewhere is not meant. Who acts for another is an actor of that token, too.
  */
 export const isCutOff = `
     exists (
@@ -50,9 +50,10 @@ export const isCutOff = `
                                  when 'actor' then c.subject_id in (t.actor_id, (t.act ->> 'sub')::uuid)
                                  when 'credential' then c.subject_id = t.credential_id end
          and c.org_id = t.org_id
-         and c.issued_before >= t.issued_at)
+         and (c.issued_before >= t.issued_at or c.until_number >= t.number))
     or exists (
-      select from token_cutoffs c where c.subject_id is null and c.subject_type = 'platform' and c.issued_before >= t.issued_at)`
+      select from token_cutoffs c
+       where c.subject_id is null and c.subject_type = 'platform' and (c.issued_before >= t.issued_at or c.until_number >= t.number))`
 
 /** The key is of whoever asked for the token: of who acts, or else of the subject. */
 export const isOwnKey = `k.service_account_id = coalesce((t.act ->> 'sub')::uuid, t.actor_id)`

@@ -274,6 +274,74 @@ describe('what ends a token', () => {
     expect(await opens(here.token)).toBe('allow')
   })
 
+  /** As one was that the database issued before its clock was set back: its time of issue lies ahead of every cut-off to come. */
+  const ahead = async (one: Awaited<ReturnType<typeof machineOn>>, seconds = 4) => {
+    const [{ iat }] = (await live.sql<{ iat: number }>('select floor(extract(epoch from clock_timestamp()))::int as iat')) as [
+      { iat: number },
+    ]
+    const at = iat + seconds
+    const row = { issued_at: `to_timestamp(${at})`, expires_at: `to_timestamp(${at + 3600})` }
+    return one.mint({ claims: { iat: at, exp: at + 3600 }, row })
+  }
+
+  const untilNow: [string, (its: { account_id: string; key_id: string }) => object][] = [
+    ['actor', ({ account_id: id }) => ({ actor: { type: 'service_account', id } })],
+    ['credential', ({ key_id }) => ({ credential_id: key_id })],
+    ['project', () => ({ project_id: project.aurora })],
+    ['organization', () => ({ org_id: org.aurora })],
+    ['platform', () => ({ platform: true })],
+  ]
+  test.each(untilNow)('TI-16 a clock that is set back takes no token out of the reach of a cut-off: %s', async (_what, subject) => {
+    const one = await machineOn(live.sql, home)
+    const before = await ahead(one)
+    expect(await onAll(before.token)).toEqual(three('allow'))
+    await revoke(subject(one))
+    expect(await onAll(before.token)).toEqual(three(dead))
+    // What comes after it is not meant.
+    const after = await ahead(one)
+    expect(await onAll(after.token)).toEqual(three('allow'))
+    expect(await opens(before.token)).toBe(dead)
+  })
+
+  test('TI-16 an instant that somebody chose is an instant, and reaches no token by its number', async () => {
+    const one = await machineOn(live.sql, home)
+    const [{ now }] = (await live.sql<{ now: Date }>(`select clock_timestamp() as now`)) as [{ now: Date }]
+    const before = await ahead(one)
+    await revoke({ actor: { type: 'service_account', id: one.account_id }, issued_before: now.toISOString() })
+    expect(await opens(before.token)).toBe('allow')
+  })
+
+  test.each([
+    ['organization', 'suspend', 'resume', () => `/api/v1/orgs/${org.borealis}`],
+    ['project', 'archive', 'restore', () => `/api/v1/projects/${project.borealis}`],
+  ] as const)('DE-21 a clock that is set back revives nothing of an %s that is stopped and goes on', async (_what, down, up, path) => {
+    const other = await machineOn(live.sql, { org_id: org.borealis, project_id: project.borealis })
+    const asks = async (token: string) => (await sent(token, 'GET', `/api/v1/projects/${project.borealis}/role-bindings`)).status
+    const move = async (act: string) => {
+      const moved = await live.call('ada', 'POST', `${path()}/${act}`, { body: { reason: 'test' } })
+      expect(moved.status, moved.text).toBe(200)
+    }
+    const before = await ahead(other)
+    expect(await asks(before.token)).toBe(200)
+    await move(down)
+    const between = await ahead(other)
+    await move(up)
+    expect([await asks(before.token), await asks(between.token)]).toEqual([401, 401])
+    expect(await asks((await ahead(other)).token)).toBe(200)
+  })
+
+  test('TI-16 the first cut-off of all, before any token was issued, ends none to come', async () => {
+    const first = await liveServer()
+    try {
+      expect((await first.call('ada', 'POST', '/api/v1/auth/tokens/revoke', { body: { platform: true } })).status).toBe(200)
+      const { token } = await (await machineOn(first.sql, home)).mint()
+      const headers = { authorization: `Bearer ${token}` }
+      expect((await first.call(null, 'GET', `/api/v1/projects/${project.aurora}/role-bindings`, { headers })).status).toBe(200)
+    } finally {
+      await first.stop()
+    }
+  })
+
   test('TI-16 control: a process that believes what it read for a second lets a revoked token in', async () => {
     const second = 1000
     const believing = (fresh: Fresh): Fresh => {
@@ -301,7 +369,7 @@ describe('what ends a token', () => {
     expect([await opens(token), await opens(token, broken.url)]).toEqual([dead, 'allow'])
   })
 
-  test('TI-16 of several cut-offs the latest counts: dead if and only if issued at or before it', async () => {
+  test('TI-16 of several cut-offs the latest counts: dead if and only if issued at or before it, by time or by number', async () => {
     const one = await machineOn(live.sql, home)
     const subjects = {
       platform: [null, null],
@@ -320,38 +388,50 @@ describe('what ends a token', () => {
       ['actor', one.key_id, org.aurora],
     ] as const
     const names = Object.keys(subjects) as (keyof typeof subjects)[]
-    const insert = ([type, id, of]: readonly [string, string | null, string | null], ms: number, issued: string) =>
+    const insert = ([type, id, of]: readonly [string, string | null, string | null], ms: number, issued: string, until: number | null) =>
       bySql(
-        `insert into token_cutoffs (id, subject_type, subject_id, org_id, issued_before, created_at, created_by, reason)
-         values (gen_random_uuid(), $1, $2, $3, $4::timestamptz + make_interval(secs => $5::double precision / 1000), now(), 'test', 'test')`,
+        `insert into token_cutoffs (id, subject_type, subject_id, org_id, issued_before, until_number, created_at, created_by, reason)
+         values (gen_random_uuid(), $1, $2, $3, $4::timestamptz + make_interval(secs => $5::double precision / 1000), $6, now(), 'test', 'test')`,
         type,
         id,
         of,
         issued,
         ms,
+        until,
       )
     const kept = await live.sql<{ id: string }>('select id from token_cutoffs')
     const offsets = [-3_600_000, -1000, -1, 0, 1, 1000]
+    /** From the token's own number; null: none is said, as where somebody chose an instant. */
+    const reaches = [null, null, -1, -1, 0, 1]
     let seed = 20_261_115
     const draw = (below: number) => {
       seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648
       return Math.floor((seed / 2_147_483_648) * below)
     }
-    const outcomes = { dead: 0, live: 0 }
+    const outcomes = { dead: 0, live: 0, by_number_alone: 0 }
     // Ahead of every cut-off that other tests have left behind.
-    const ahead = `date_trunc('second', clock_timestamp()) + interval '3 s'`
-    for (let round = 0; round < 60; round += 1) {
-      const [{ issued }] = (await live.sql<{ issued: string }>(`select (${ahead})::text as issued`)) as [{ issued: string }]
+    const issuing = `date_trunc('second', clock_timestamp()) + interval '3 s'`
+    for (let round = 0; round < 90; round += 1) {
+      const [{ issued }] = (await live.sql<{ issued: string }>(`select (${issuing})::text as issued`)) as [{ issued: string }]
       const iat = Math.floor(Date.parse(issued) / 1000)
-      const { token } = await one.mint({
+      const { token, jti } = await one.mint({
         claims: { iat, exp: iat + 3600 },
         row: { issued_at: `'${issued}'`, expires_at: `to_timestamp(${iat + 3600})` },
       })
-      const drawn = Array.from({ length: draw(4) }, () => [names[draw(names.length)]!, offsets[draw(offsets.length)]!] as const)
-      for (const [type, ms] of drawn) await insert([type, ...subjects[type]], ms, issued)
+      const [{ number }] = (await live.sql<{ number: string }>('select number from issued_tokens where id = $1', [jti])) as [
+        { number: string },
+      ]
+      const drawn = Array.from({ length: draw(4) }, () => {
+        const reach = reaches[draw(reaches.length)]!
+        return [names[draw(names.length)]!, offsets[draw(offsets.length)]!, reach] as const
+      })
+      const numberAt = (reach: number | null) => (reach === null ? null : Number(number) + reach)
+      for (const [type, ms, reach] of drawn) await insert([type, ...subjects[type]], ms, issued, numberAt(reach))
       const stranger = strangers[draw(strangers.length)]!
-      await insert(stranger, 60_000, issued)
-      const isDead = drawn.some(([, ms]) => ms >= 0)
+      await insert(stranger, 60_000, issued, numberAt(1000))
+      const isDeadByTime = drawn.some(([, ms]) => ms >= 0)
+      const isDead = isDeadByTime || drawn.some(([, , reach]) => reach !== null && reach >= 0)
+      if (isDead && !isDeadByTime) outcomes.by_number_alone += 1
       expect(await opens(token), JSON.stringify({ drawn, stranger })).toBe(isDead ? dead : 'allow')
       outcomes[isDead ? 'dead' : 'live'] += 1
       await bySql(
@@ -359,6 +439,6 @@ describe('what ends a token', () => {
         kept.map(({ id }) => id),
       )
     }
-    expect(Math.min(outcomes.dead, outcomes.live)).toBeGreaterThan(10)
+    expect(Math.min(outcomes.dead, outcomes.live, 2 * outcomes.by_number_alone)).toBeGreaterThan(10)
   })
 })

@@ -84,7 +84,7 @@ export const revokeTokens: Answering<typeof Op> = async (work, { body }) => {
   if (subject_type === 'token') revoked_at = (await work.tx.one(revokeToken(subject, work.actor.id, reason, work.now))).revoked_at
   else {
     const cut = { id: newId('cutoff'), subject_type, subject_id, org_id, issued_before, created_by: work.actor.id, reason }
-    await work.tx.one(insertCutOff(subject, cut, work.now))
+    await work.tx.one(insertCutOff(subject, { ...cut, is_of_all: body.issued_before === undefined }, work.now))
   }
   const until = subject_type === 'token' ? null : issued_before
   record(work, {

@@ -6,7 +6,7 @@ import type { Caller } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import { chainOf, wantChain } from '../policies/constraint-chain.ts'
 import { policyIn, wantPolicy } from '../policies/read-policy.ts'
-import { type Credential, isKeyLive, keepHomes, keepOwners, wantCredential } from '../service-accounts/credential.ts'
+import { type Credential, endOfKey, keepHomes, keepOwners, wantCredential } from '../service-accounts/credential.ts'
 import type { Actor } from '../work/work.ts'
 import type { IssuerParts, Verified } from './issue-token.ts'
 import { keysOfBelonging } from './normalise-scope.ts'
@@ -65,7 +65,8 @@ type ReadKey = Awaited<ReturnType<typeof readKey>>
 
 /** Why a key whose secret is right does not open anything; null where it does. The caller is told none of it. */
 const endOf = (credential: Credential, standing: Standing | undefined, now: string): string | null => {
-  if (!isKeyLive(credential, now)) return credential.revoked_at === null ? 'key_expired' : 'key_revoked'
+  const end = endOfKey(credential, now)
+  if (end !== null) return end
   if (credential.account_state !== 'active') return `account_${credential.account_state}`
   // Where an organization or a project is gone, so is whatever lives in it.
   if (!standing || standing.tenant_state === null || standing.project_state === null) return 'home_gone'

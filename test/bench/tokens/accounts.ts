@@ -34,8 +34,8 @@ export const populate = async (world: World): Promise<Account[]> => {
     const { id, key_id, org_id, project_id } = account
     await world.sql(`insert into service_accounts (id, org_id, project_id, name, slug, created_at)
       values (${quoted(id, org_id, project_id, 'Bench', `bench-${tenant}`)}, now())`)
-    await world.sql(`insert into service_account_keys (id, service_account_id, salt, secret_hash, created_at, created_by)
-      values (${quoted(key_id, id, hex(salt), hex(secret_hash))}, now(), '${userId(tenant * peoplePerTenant)}')`)
+    await world.sql(`insert into service_account_keys (id, service_account_id, salt, secret_hash, epoch, created_at, created_by)
+      select ${quoted(key_id, id, hex(salt), hex(secret_hash))}, epoch, now(), '${userId(tenant * peoplePerTenant)}' from installation`)
     const version = roleVersionIdOf('project_member')
     await world.sql(`insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, role_definition_id, created_at)
       select ${quoted(newId('binding'), project_id)}, 'service_account', '${id}', id, role_definition_id, now()

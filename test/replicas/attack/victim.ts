@@ -20,8 +20,8 @@ export const newVictim = async ({ sql }: Pick<Ground, 'sql'>): Promise<Victim> =
   await sql(
     `with account as (
        insert into service_accounts (id, org_id, project_id, name, slug, created_at) values ($1, $2, $3, 'victim', $4, now()) returning id)
-     insert into service_account_keys (id, service_account_id, salt, secret_hash, created_at, created_by)
-     select $5, id, $6, $7, now(), $8 from account`,
+     insert into service_account_keys (id, service_account_id, salt, secret_hash, epoch, created_at, created_by)
+     select $5, account.id, $6, $7, i.epoch, now(), $8 from account cross join installation i`,
     [id, home.org_id, home.project_id, `v-${id.slice(-12)}-${id.slice(0, 8)}`, key_id, salt, secret_hash, seeded.user('amara')],
   )
   await sql(

@@ -39,10 +39,10 @@ test('what ends in the middle of a line or of a piece is said to end early', asy
 })
 
 test('a header of another format or version says which', () => {
-  expect(() => parseHeader({ format: 'gatehouse-backup', version: 2, more: true })).toThrow(
-    'The backup is of format 2; this version of Gatehouse reads format 1.',
+  expect(() => parseHeader({ format: 'gatehouse-backup', version: 3, more: true })).toThrow(
+    'The backup is of format 3; this version of Gatehouse reads format 2.',
   )
-  expect(() => parseHeader({ format: 'gatehouse-backup', version: 1 })).toThrow('not a Gatehouse backup')
+  expect(() => parseHeader({ format: 'gatehouse-backup', version: 2 })).toThrow('not a Gatehouse backup')
   expect(() => parseHeader([])).toThrow('not a Gatehouse backup')
   expect(() => parseInTable({ bytes: 0 })).toThrow('does not read as one')
 })

@@ -9,7 +9,10 @@ import { CopyRefused } from './copy-refused.ts'
  * each after a line with its length, and a line with the number of rows; the last line is the seal, a gzip member of its own:
  * the hash of every byte before it. The seal is the same in all versions, so that a whole file of another version is told from a broken one.
  */
-export const formatVersion = 1
+export const formatVersion = 2
+
+/** A column that numbers its rows, and the last number that it gave: what comes after a restore must come after all that was before. */
+export const NumberedColumn = Exactly({ table: Type.String(), column: Type.String(), last: Type.String({ pattern: '^[0-9]{1,18}$' }) })
 
 const Header = Exactly({
   format: Type.Literal('gatehouse-backup'),
@@ -19,6 +22,7 @@ const Header = Exactly({
   epoch: Type.Integer({ minimum: 1 }),
   migrations: Type.Array(Exactly({ name: Type.String(), hash: Type.String() })),
   tables: Type.Array(Exactly({ name: Type.String(), columns: Type.Array(Type.String()) })),
+  numbered: Type.Array(NumberedColumn),
 })
 export type Header = Static<typeof Header>
 const Piece = Exactly({ bytes: Type.Integer({ minimum: 1 }) })

@@ -103,6 +103,22 @@ test('HO-08 a backup, restored into a new database, holds every row of every tab
   expect(row).toEqual({ disable_reason: hostile })
 })
 
+test('HO-08 what is numbered after a restore comes after all that was numbered before the backup, also what nobody kept', async () => {
+  const machine = await machineOn(live.sql, { org_id: seeded.org.aurora, project_id: seeded.project.aurora })
+  await machine.mint()
+  // A number that was given, and whose row was rolled back.
+  await live.sql(`select nextval('issued_tokens_number_seq') from generate_series(1, 50)`)
+  const [last] = await live.sql<{ last_value: string }>('select last_value from issued_tokens_number_seq')
+  const target = await fresh()
+  await backup({ ownerUrl: live.clone.ownerUrl, to: fileNamed('numbered') })
+  await into(target, fileNamed('numbered'))
+  const [next] = await asSuperuser(
+    target.ownerUrl,
+    async (client) => (await client.query<{ next: string }>(`select nextval('issued_tokens_number_seq') as next`)).rows,
+  )
+  expect(Number(next!.next)).toBe(Number(last!.last_value) + 1)
+})
+
 test('HO-08 a backup holds secrets sealed, and not the keys that open them', async () => {
   const names = ['cursor_key', 'audit_key', 'checkpoint_key'] as const
   const ring = parseKeyRing(testKeys)

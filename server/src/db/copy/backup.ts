@@ -7,7 +7,7 @@ import { appliedMigrations } from '../schema-queries.ts'
 import { formatVersion, type Header, lineOf, sealOf } from './backup-format.ts'
 import { type CopiedTable, copiedTables } from './copied-tables.ts'
 import { copyOut, lockTables } from './copy-commands.ts'
-import { snapshotOrigin } from './copy-queries.ts'
+import { numberedColumns, snapshotOrigin } from './copy-queries.ts'
 import { CopyRefused } from './copy-refused.ts'
 import { keptFile } from './kept-file.ts'
 import { asOwner, type OwnerSession } from './owner-session.ts'
@@ -51,7 +51,8 @@ const headerOf = async (session: OwnerSession): Promise<Header> => {
   const tables = await copiedTables(session)
   if (!origin || !sameTables(tables, locked) || (await session.many(appliedMigrations())).length !== migrations.length)
     throw new CopyRefused('The database was being prepared just now; try again.')
-  return { format: 'gatehouse-backup', version: formatVersion, ...origin, migrations, tables }
+  const numbered = await session.many(numberedColumns())
+  return { format: 'gatehouse-backup', version: formatVersion, ...origin, migrations, tables, numbered }
 }
 
 /** In copy format a row is a line: an end of line inside a value is escaped. */

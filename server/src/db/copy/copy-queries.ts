@@ -1,6 +1,7 @@
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { sql } from '../statement.ts'
+import { NumberedColumn } from './backup-format.ts'
 
 /** Every table but the list of migrations, which tells of the database and not of what is in it. Generated columns make themselves. */
 export const tableColumns = () => sql(Exactly({ name: Type.String(), columns: Type.Array(Type.String()) }))`
@@ -18,11 +19,25 @@ export const tableReferences = () => sql(Exactly({ child: Type.String(), parent:
    group by child.relname, parent.relname
    order by child.relname, parent.relname`
 
-/** What holds rows or numbers and is no plain table: partitioned, foreign and materialized ones, sequences. */
+/** What holds rows or numbers and is no plain table: partitioned, foreign and materialized ones, sequences that no column numbers its rows by. */
 export const notPlainTables = () => sql(Exactly({ name: Type.String() }))`
-  select relname::text as name from pg_class
+  select relname::text as name from pg_class c
    where relnamespace = 'public'::regnamespace and relkind in ('p', 'f', 'm', 'S')
+     and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'i')
    order by relname`
+
+/**
+ * The columns that number rows, and the last number that each has given. That is no row and has no snapshot: asked within one, the answer
+ * is at least as high as any number that the snapshot holds, and as any that a row elsewhere speaks of.
+ */
+export const numberedColumns = () => sql(NumberedColumn)`
+  select t.relname::text as table, a.attname::text as column, coalesce(pg_sequence_last_value(s.oid), 0)::text as last
+    from pg_class s
+    join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = s.oid and d.refclassid = 'pg_class'::regclass and d.deptype = 'i'
+    join pg_class t on t.oid = d.refobjid
+    join pg_attribute a on a.attrelid = t.oid and a.attnum = d.refobjsubid
+   where s.relkind = 'S' and s.relnamespace = 'public'::regnamespace
+   order by t.relname, a.attname`
 
 /** The moment of the snapshot and whose rows they are. */
 export const snapshotOrigin = () => sql(Exactly({ created_at: Type.String(), installation_id: Type.String(), epoch: Type.Integer() }))`

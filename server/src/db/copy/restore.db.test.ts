@@ -98,7 +98,7 @@ test('HO-08 what is no backup, or of a format we do not know, is one sentence an
     [Buffer.from('select 1;'), 'The file is not a Gatehouse backup.'],
     [forged(() => 'hello\n'), 'The file is not a Gatehouse backup'],
     [forged(() => '{}\n'), 'The file is not a Gatehouse backup.'],
-    [forged((text) => text.replace('"version":1', '"version":7')), 'The backup is of format 7; this version of Gatehouse reads format 1.'],
+    [forged((text) => text.replace('"version":2', '"version":7')), 'The backup is of format 7; this version of Gatehouse reads format 2.'],
     [forged((text) => text.slice(0, text.indexOf('\n') + 1)), 'it ends before its tables do'],
     [forged((text) => text.slice(0, -10)), 'it ends before its tables do'],
     [forged((text) => `${text}{"table":"more","rows":0}\n`), 'The backup changed while it was read'],

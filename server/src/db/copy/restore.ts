@@ -9,8 +9,8 @@ import { appliedMigrations } from '../schema-queries.ts'
 import type { TableCount } from './backup.ts'
 import { type Header, parseHeader, parseInTable, type Unframed, unframed } from './backup-format.ts'
 import { type CopiedTable, copiedTables, tablesOfPreparation } from './copied-tables.ts'
-import { analyzeTables, copyIn, filledAmong, lockTables, markRestored, truncateTables } from './copy-commands.ts'
-import { isPreparedFor, otherSessions } from './copy-queries.ts'
+import { analyzeTables, copyIn, filledAmong, lockTables, markRestored, numberOnFrom, truncateTables } from './copy-commands.ts'
+import { isPreparedFor, numberedColumns, otherSessions } from './copy-queries.ts'
 import { CopyRefused } from './copy-refused.ts'
 import { fileRefused } from './kept-file.ts'
 import { asOwner, type OwnerSession } from './owner-session.ts'
@@ -70,7 +70,9 @@ const requireSameSchema = async (session: OwnerSession, header: Header, tables: 
     throw new CopyRefused(
       `The backup is of an older version: it lacks migration ${ahead[0]!.name}; restore it with that version, then upgrade.`,
     )
-  if (JSON.stringify(tables) !== JSON.stringify(header.tables))
+  const namesOf = (numbered: Header['numbered']) => JSON.stringify(numbered.map(({ table, column }) => [table, column]))
+  const isNumberedAlike = namesOf(await session.many(numberedColumns())) === namesOf(header.numbered)
+  if (JSON.stringify(tables) !== JSON.stringify(header.tables) || !isNumberedAlike)
     throw new CopyRefused('The tables of the backup are not those of the database, though their migrations are the same.')
 }
 
@@ -124,6 +126,7 @@ const load = async (session: OwnerSession, appRole: string, backup: Unframed, is
   const tables: TableCount[] = []
   for (const table of target) tables.push(await fill(session, backup, table))
   if (!(await backup.isAtEnd()) || !isAsSealed()) throw new CopyRefused('The backup changed while it was read; nothing was restored.')
+  for (const column of header.numbered) await session.run(numberOnFrom(column))
   await session.run(markRestored())
   await session.run('set constraints all immediate')
   await session.run(analyzeTables(names))
