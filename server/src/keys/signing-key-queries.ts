@@ -2,7 +2,7 @@ import { Exactly, Instant, Nullable, OneOf } from '@gatehouse/contract/shapes'
 import { SigningKey, SigningKeyAlgorithm, SigningKeyState } from '@gatehouse/contract/signing-keys'
 import Type, { type Static } from 'typebox'
 import type { Authorized } from '../authz/authorize.ts'
-import { columns, sql } from '../db/statement.ts'
+import { columns, sql, sqlPart } from '../db/statement.ts'
 
 /** A key as its table holds it, with the private part wherever it is kept. */
 export const KeyRow = Exactly({
@@ -27,9 +27,17 @@ type Proof = Authorized<'platform.admin', object>
 export const lockKeys = () => sql(Exactly({ locked: Type.Literal(true) }))`
   select true as locked from pg_advisory_xact_lock(7290434)`
 
+/** Made in the epoch that the installation is in: a restored backup brings none back. */
+const ofThisEpoch = sqlPart(`k.state in ('staged', 'active', 'grace') and k.epoch = i.epoch`)
+
 /** What has not ended, the newest first. */
 export const liveKeys = () => sql(KeyRow)`
-  select ${columns(KeyRow)} from signing_keys where state in ('staged', 'active', 'grace') order by created_at desc, kid`
+  select ${columns(KeyRow, 'k')} from signing_keys k cross join installation i where ${ofThisEpoch} order by k.created_at desc, k.kid`
+
+/** What came back with a backup and stands in the way of what is made now. */
+export const keysOfEarlierEpochs = () => sql(KeyRow)`
+  select ${columns(KeyRow, 'k')} from signing_keys k cross join installation i
+   where k.state in ('staged', 'active', 'grace') and k.epoch < i.epoch order by k.kid`
 
 /** Without its private part, sealed or not. */
 export const findKey = (kid: string) => sql(SigningKey)`
@@ -43,18 +51,17 @@ export type KeyInEpoch = Static<typeof KeyInEpoch>
 
 /** The same, with the epoch of the installation at that moment. */
 export const liveKeysInEpoch = () => sql(KeyInEpoch)`
-  select ${columns(KeyRow, 'k')}, i.epoch from signing_keys k cross join installation i
-   where k.state in ('staged', 'active', 'grace') order by k.created_at desc, k.kid`
+  select ${columns(KeyRow, 'k')}, i.epoch from signing_keys k cross join installation i where ${ofThisEpoch} order by k.created_at desc, k.kid`
 
 export type NewKey = Omit<KeyRow, 'state' | 'created_at' | 'activated_at' | 'grace_until'>
 
 /** No row: somebody else has made one at this very moment. */
 export const insertKey = (_proof: Proof, key: NewKey, state: 'staged' | 'active', now: string) => sql(KeyRow)`
   insert into signing_keys
-    (kid, alg, public_jwk, custody, envelope, transit_name, transit_version, envelope_key_id, state, created_at, activated_at)
+    (kid, alg, public_jwk, custody, envelope, transit_name, transit_version, envelope_key_id, epoch, state, created_at, activated_at)
   values (${key.kid}, ${key.alg}, ${key.public_jwk === null ? null : JSON.stringify(key.public_jwk)}::jsonb, ${key.custody},
           ${key.envelope === null ? null : JSON.stringify(key.envelope)}::jsonb, ${key.transit_name}, ${key.transit_version},
-          ${key.envelope_key_id}, ${state}, ${now}, case when ${state} = 'active' then ${now}::timestamptz end)
+          ${key.envelope_key_id}, (select epoch from installation), ${state}, ${now}, case when ${state} = 'active' then ${now}::timestamptz end)
   on conflict do nothing
   returning ${columns(KeyRow)}`
 

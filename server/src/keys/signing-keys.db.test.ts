@@ -496,3 +496,21 @@ describe('with a transit engine', () => {
     }
   })
 })
+
+test('HO-08 a restored backup revives no signing key: what was revoked since it was made signs and verifies nothing', async () => {
+  await startAnew()
+  const lost = await kidIn('active')
+  await end('revoke', lost)
+  await staged()
+  // As an older backup would have it, accepted: a new epoch has begun.
+  await live.sql(`update signing_keys set state = 'retired', ended_at = now() where state in ('active', 'staged')`)
+  await live.sql(`update signing_keys set state = 'active', ended_at = null, ended_by = null, end_reason = null where kid = $1`, [lost])
+  expect((await keySetOf()).signing?.kid).toBe(lost)
+  await live.sql('update installation set epoch = epoch + 1')
+  expect(await keySetOf()).toMatchObject({ signing: undefined, published: [] })
+  await tendKeys(tending)
+  const { signing, verifying } = await keySetOf()
+  expect(signing?.kid).not.toBe(lost)
+  expect([...verifying.keys()]).toEqual([signing?.kid])
+  expect(await keys(`kid = '${lost}'`)).toMatchObject([{ state: 'retired', end_reason: 'made before a restore' }])
+})

@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts'
 import { newId } from '../kernel/ids.ts'
 import { systemWork, type Work } from '../work/work.ts'
 import { isAsConfigured, type KeyMaking, makeKey } from './make-key.ts'
-import { activateKey, endKey, insertKey, type KeyRow, liveKeys, lockKeys, type NewKey } from './signing-key-queries.ts'
+import { activateKey, endKey, insertKey, type KeyRow, keysOfEarlierEpochs, liveKeys, lockKeys, type NewKey } from './signing-key-queries.ts'
 
 export interface Tending extends KeyMaking {
   readonly database: Database
@@ -44,6 +44,7 @@ const settle = async (work: Work, tending: Tending, made: NewKey | undefined): P
     await work.tx.one(endKey(proof, row.kid, { state: 'retired', by: null, reason, now: work.now }))
     noted(work, 'retire', row, { reason })
   }
+  for (const row of await work.tx.many(keysOfEarlierEpochs())) await put_away(row, 'made before a restore')
   for (const row of rows) if (row.state === 'grace' && row.grace_until! < work.now) await put_away(row, 'its grace is over')
   if (!active && staged) {
     await work.tx.one(activateKey(proof, staged.kid, work.now))
