@@ -69,6 +69,66 @@ describe('a token of one’s own', () => {
   })
 })
 
+describe('with a token in the place of a secret', () => {
+  const exchanged = async (by: typeof client, subject_token: string, more: object = {}) => {
+    const type = 'urn:ietf:params:oauth:token-type:access_token'
+    const grant_type = 'urn:ietf:params:oauth:grant-type:token-exchange'
+    const { status, text, body } = await by.ask({ grant_type, subject_token, subject_token_type: type, ...more })
+    if (status !== 200) throw new Error(`nothing was exchanged: ${status} ${text}`)
+    return body.access_token as string
+  }
+  const showing = (token: string, shown: string) => postForm(live, '/oauth2/revoke', { token }, { authorization: `Bearer ${shown}` })
+  const isOver = async (token: string) => (await rowOf(token)).revoked_at !== null
+
+  test('TI-17 TI-24 a narrowed token ends itself and what comes from it, and nothing else of its subject', async () => {
+    const [whole, other] = [await client.token(), await client.token()]
+    const narrow = await exchanged(client, whole, { scope: 'project.read' })
+    const [below, beside] = [await exchanged(client, await exchanged(client, narrow)), await exchanged(client, whole)]
+    for (const token of [whole, other, beside]) {
+      const refused = await showing(token, narrow)
+      expect([refused.status, refused.text, await isOver(token)]).toEqual([200, '', false])
+      expect(await live.auditOf(refused.headers.get('x-request-id')!)).toMatchObject([
+        { result: 'failed', reason_code: 'token_not_found', resource_id: client.service_account_id },
+      ])
+    }
+    await showing(below, narrow)
+    expect([await isOver(below), await isOver(narrow)]).toEqual([true, false])
+    await showing(narrow, narrow)
+    expect([await isOver(narrow), await counts(whole), await counts(other)]).toEqual([true, true, true])
+    await showing(beside, whole)
+    expect([await isOver(beside), await counts(whole)]).toEqual([true, true])
+  })
+
+  test('TI-17 TI-24 who acts for another ends with his token no other of his subject’s, and is the one who is recorded', async () => {
+    const acting = await oauthClient(live)
+    const [whole, other] = [await client.token(), await client.token()]
+    const lent = await exchanged(acting, whole, { scope: 'project.read' })
+    for (const token of [whole, other, await acting.token()]) {
+      expect((await showing(token, lent)).status).toBe(200)
+      expect(await isOver(token)).toBe(false)
+    }
+    const given = await showing(lent, lent)
+    expect(await rowOf(lent)).toMatchObject({
+      revoked_at: expect.any(Date),
+      revoked_by: acting.service_account_id,
+      revoke_reason: 'given back by who acts for its owner',
+    })
+    expect(await live.auditOf(given.headers.get('x-request-id')!)).toMatchObject([
+      {
+        result: 'success',
+        actor_id: client.service_account_id,
+        metadata: { reason: 'given back by who acts for its owner', act: { sub: acting.service_account_id } },
+      },
+    ])
+    const again = await exchanged(acting, whole)
+    await acting.revoke({ token: again })
+    const reason = { revoke_reason: 'given back by who acts for its owner' }
+    expect(await rowOf(again)).toMatchObject({ revoked_by: acting.service_account_id, ...reason })
+    await client.revoke({ token: whole })
+    expect(await rowOf(whole)).toMatchObject({ revoked_by: client.service_account_id, revoke_reason: 'given back by its owner' })
+  })
+})
+
 describe('anybody else’s', () => {
   test('TI-17 RFC 7009 is answered alike and nothing happens: of another account, of another tenant, and any text', async () => {
     const [beside, abroad] = [

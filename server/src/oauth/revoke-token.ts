@@ -4,9 +4,9 @@ import { authorize } from '../authz/authorize.ts'
 import { type Kind, nowhere } from '../authz/kind.ts'
 import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
-import { ownToken, revokeToken, type Subject } from '../tokens/cutoff-queries.ts'
+import { ownToken, revokeToken, type Subject, tokenOfLine } from '../tokens/cutoff-queries.ts'
 import { verifyToken } from '../tokens/verify-token.ts'
-import type { Work } from '../work/work.ts'
+import type { Actor, Work } from '../work/work.ts'
 import type { OAuthParts } from './oauth-parts.ts'
 
 const kindOf = (type: string): Kind<Subject> => ({
@@ -28,9 +28,19 @@ const idIn = async ({ keys, issuer }: OAuthParts, { tx, now }: Work, token: stri
 }
 
 /**
- * Ends a token of the client's own account, whichever of its keys it was issued for. Whoever brings another's learns nothing, and
- * nothing happens but that it is recorded.
+ * Whoever has the key may end what is the account's. Whoever shows a token may have no more than that token, which may be a small part of
+ * what its subject has, in somebody else's hands: he ends it, and what comes from it.
  */
+const withinReach = (jti: string, actor: Actor) => (actor.token ? tokenOfLine(jti, actor.token.jti) : ownToken(jti, actor))
+
+/** Who did it, and in which part. */
+const doneBy = ({ id, token }: Actor, owner_id = id) => {
+  const by = token?.act?.sub ?? id
+  if (by !== owner_id) return { by, reason: 'given back by who acts for its owner' }
+  return { by, reason: token ? 'given back by who showed a token of its owner' : 'given back by its owner' }
+}
+
+/** Ends a token that is within the reach of who asks. Whoever brings another learns nothing, and nothing happens but that it is recorded. */
 export const revokeOwnToken =
   (parts: OAuthParts): Answering<typeof Op> =>
   async (work, { body: { token } }) => {
@@ -38,11 +48,11 @@ export const revokeOwnToken =
     const home = await parts.gate.homeOf(actor.id)
     if (!home) throw new Problem('token_invalid')
     const jti = await idIn(parts, work, token)
-    const found = jti === undefined ? undefined : await tx.maybe(ownToken(jti, actor))
+    const found = jti === undefined ? undefined : await tx.maybe(withinReach(jti, actor))
     const subject = await authorize(work, 'auth.token.revoke_own', kindOf(found ? 'token' : actor.type), found ?? { id: actor.id, ...home })
     const place = { tenant_id: home.org_id, project_id: home.project_id }
-    const reason = 'given back by its owner'
-    if (found) await tx.one(revokeToken(subject, actor.id, reason, now))
+    const { by, reason } = doneBy(actor, found?.owner_id)
+    if (found) await tx.one(revokeToken(subject, by, reason, now))
     record(work, {
       action: 'auth.token.revoke',
       resource_type: found ? 'token' : actor.type,

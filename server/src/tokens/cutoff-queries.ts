@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox'
 import type { Authorized } from '../authz/authorize.ts'
 import { sql } from '../db/statement.ts'
 import type { Actor } from '../work/work.ts'
+import { most_acting } from './act.ts'
 
 /** What tokens are ended of: whether it is there, and where. */
 const Subject = Exactly({ id: Type.String(), org_id: Nullable(Type.String()), project_id: Nullable(Type.String()) })
@@ -11,10 +12,22 @@ export type Subject = Static<typeof Subject>
 export const tokenById = (id: string) => sql(Subject)`
   select id, org_id, project_id from issued_tokens where id = ${id}`
 
+/** A token, and whose it is. */
+const Owned = Exactly({ ...Subject.properties, owner_id: Type.String() })
+
 /** A token, if it is this actor's own, or was issued to him to act for another. */
-export const ownToken = (id: string, { type, id: actor_id }: Pick<Actor, 'type' | 'id'>) => sql(Subject)`
-  select id, org_id, project_id from issued_tokens
+export const ownToken = (id: string, { type, id: actor_id }: Pick<Actor, 'type' | 'id'>) => sql(Owned)`
+  select id, org_id, project_id, actor_id as owner_id from issued_tokens
    where id = ${id} and actor_type = ${type} and (actor_id = ${actor_id} or act ->> 'sub' = ${actor_id}::text)`
+
+/** A token, if it is the one that is shown or comes from it, through however many hands. */
+export const tokenOfLine = (id: string, shown: string) => sql(Owned)`
+  with recursive line as (
+    select t.id, t.parent_id, 0 as n from issued_tokens t where t.id = ${id}
+     union all
+    select t.id, t.parent_id, line.n + 1 from line join issued_tokens t on t.id = line.parent_id where line.n <= ${most_acting}::int)
+  select id, org_id, project_id, actor_id as owner_id from issued_tokens
+   where id = ${id} and exists (select from line where line.id = ${shown}::uuid)`
 
 export const credentialById = (id: string) => sql(Subject)`
   select k.id, s.org_id, s.project_id from service_account_keys k join service_accounts s on s.id = k.service_account_id where k.id = ${id}`
