@@ -40,7 +40,10 @@ const asWritten = {
   'its own answer': 'the name comes back',
   'other answers': 'who may read the organization, the project or the record reads its words',
 }
-const ownAnswer = { 'its own answer': 'a field that is not known is named to whoever sent it' }
+
+/** The marker within what looks like one of our secrets, and like a signed token. */
+const asSecret = (text: string) => `ghsa_${text.padEnd(49, 'A')}`
+const asToken = (text: string) => `eyJhbGciOiJFUzI1NiJ9.${btoa('{}').replaceAll('=', '')}.${text}`
 
 type Place = readonly [
   place: string,
@@ -72,14 +75,18 @@ const places: readonly Place[] = [
   ['an id of the request that is none', {}, (text) => ({ headers: { 'x-request-id': `${text} ${text}` } })],
   ['a content type', {}, (text, body) => (body ? { headers: { 'content-type': `application/json; charset=${text}` } } : null)],
   ['a token in the query', {}, (text) => ({ query: `access_token=${text}` })],
-  ['the name of a query member', ownAnswer, (text) => ({ query: `${text}=1` })],
+  ['the name of a query member', {}, (text) => ({ query: `${text}=1` })],
   ['a cursor', {}, (text) => ({ query: `cursor=${text}` })],
   ['an id in the path', {}, (text) => ({ path: text })],
   ['a body that is not JSON', {}, (text, body) => (body ? { raw: `token=${text}` } : null)],
   ['half a body', {}, (text, body) => (body ? { raw: `{"reason":"${text}"` } : null)],
   ['a member twice', {}, (text, body) => (body ? { raw: `{"reason":"${text}","reason":"${text}"}` } : null)],
   ['a member that is not known', {}, (text, body) => (body ? { body: { ...body, password: text } } : null)],
-  ['the name of a member', ownAnswer, (text, body) => (body ? { body: { ...body, [text]: true } } : null)],
+  ['the name of a member', {}, (text, body) => (body ? { body: { ...body, [text]: true } } : null)],
+  ['a secret as the name of a member', {}, (text, body) => (body ? { body: { ...body, [asSecret(text)]: true } } : null)],
+  ['a secret as the name of a query member', {}, (text) => ({ query: asSecret(text) })],
+  ['a token as a value in the query', {}, (text) => ({ query: `x=${asToken(text)}` })],
+  ['a header in the query', {}, (text) => ({ query: `x=Bearer%20${text}` })],
   ['an array', {}, (text, body) => (body ? { body: { ...body, reason: [text] } } : null)],
   ['an object', {}, (text, body) => (body ? { body: { ...body, reason: { secret: text } } } : null)],
   ['the name of a member within', {}, (text, body) => (body ? { body: { ...body, reason: { [text]: 1 } } } : null)],
@@ -89,11 +96,7 @@ const places: readonly Place[] = [
     {},
     (text, body) => (body ? { body: { ...body, reason: `-----BEGIN PRIVATE KEY-----\n${text}\n-----END PRIVATE KEY-----` } } : null),
   ],
-  [
-    'a private key as a reason',
-    asWritten,
-    (text, body) => (body ? { body: { ...body, reason: `-----BEGIN PRIVATE KEY----- ${text}` } } : null),
-  ],
+  ['a private key as a reason', {}, (text, body) => (body ? { body: { ...body, reason: `-----BEGIN PRIVATE KEY----- ${text}` } } : null)],
   ['a secret that is none', {}, (text, body) => (body?.client_secret ? { body: { ...body, client_secret: text } } : null)],
   ['a bound token that is no token', {}, (text) => ({ authorization: `DPoP ${text}`, headers: { dpop: text } })],
   ['a proof that is none', {}, (text) => ({ headers: { dpop: `eyJhbGciOiJFUzI1NiJ9.${btoa(text)}.${text}` } })],
@@ -123,6 +126,16 @@ const places: readonly Place[] = [
   ['a token to be looked at', {}, (text, body) => (body?.token ? { body: { ...body, token: text } } : null)],
   ['a type of resource', {}, (text, body) => (body?.client_secret ? { body: { ...body, resource_type: text } } : null)],
   ['a workflow', asWritten, (text, body) => (body?.client_secret ? { body: { ...body, source_workflow_id: text } } : null)],
+  ['a reason', asWritten, (text, body) => (body ? { body: { ...body, reason: text } } : null)],
+  ['a secret as a reason', {}, (text, body) => (body ? { body: { ...body, reason: `it was ${asSecret(text)}` } } : null)],
+  ['a token as a reason', {}, (text, body) => (body ? { body: { ...body, reason: `it was ${asToken(text)}` } } : null)],
+  ['a secret as a name', {}, (text, body) => (body?.name ? { body: { ...body, name: asSecret(text) } } : null)],
+  ['a secret as a workflow', {}, (text, body) => (body?.client_secret ? { body: { ...body, source_workflow_id: asSecret(text) } } : null)],
+  ['a secret as a scope', {}, (text, body) => (body?.client_secret ? { body: { ...body, scope: asSecret(text) } } : null)],
+  ['a secret as an idempotency key', {}, (text, body) => (body ? { headers: { 'idempotency-key': asSecret(text) }, body } : null)],
+  ['a token as an idempotency key', {}, (text, body) => (body ? { headers: { 'idempotency-key': asToken(text) }, body } : null)],
+  ['a secret as the id of the request', {}, (text) => ({ headers: { 'x-request-id': asSecret(text) } })],
+  ['a token as the id of the request', {}, (text) => ({ headers: { 'x-correlation-id': asToken(text) } })],
   ['a name', asWritten, (text, body) => (body?.name ? { body: { ...body, name: text } } : null)],
   [
     'an idempotency key',

@@ -87,6 +87,15 @@ const issueInEveryWay = async (url: string, heard: (marker: null, response: Resp
     await told('/api/v1/me', undefined, { authorization: `Bearer ${client_secret}` }),
     await told('/api/v1/me', undefined, { authorization: `Basic ${btoa(`${key_id}:${client_secret}`)}` }),
   ]
+  const strayed = [
+    await told(path, { ...right, reason: `it was ${client_secret}` }),
+    await told(path, { ...right, source_workflow_id: client_secret }),
+    await told(path, right, { 'idempotency-key': client_secret }),
+    await told(accounts, { name: client_secret, slug: `${slug}-2` }, amara),
+    await told(`/nowhere?${client_secret}`, undefined),
+    await told(path, right, { 'x-request-id': client_secret }),
+  ]
+  expect(strayed).toEqual([400, 400, 400, 400, 400, 200])
   expect(statuses).toEqual([200, 200, 409, 422, 400, 400, 400, 400, 403, 403, 401, 401, 400, 400, 401, 401])
   const max = 'auth.iam_token_issuer.max_ttl_seconds'
   await world.sql(`update policy_values set value = '"garbled"' where key = $1 and replaced_at is null`, [max])
