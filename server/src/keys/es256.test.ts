@@ -1,7 +1,7 @@
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { derOf, isEs256, rawOf } from './es256.ts'
+import { derOf, isEs256, isLow, lowOf, rawOf } from './es256.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const other = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -83,5 +83,29 @@ describe('the 64 bytes of an ES256 signature', () => {
     ]
     for (const each of wrong) expect(() => rawOf(each)).toThrow('not a signature of P-256')
     expect(derOf(rawOf(der)).equals(der)).toBe(true)
+  })
+
+  test('TI-15 have a second spelling that is as good, and the lower one of the two is ours', () => {
+    const figure = (bytes: Buffer) => BigInt(`0x${bytes.toString('hex')}`)
+    const n = figure(order)
+    const withS = (raw: Buffer, s: bigint) => Buffer.concat([raw.subarray(0, 32), Buffer.from(s.toString(16).padStart(64, '0'), 'hex')])
+    let high = 0
+    for (let count = 0; count < 200; count += 1) {
+      const raw = signed()
+      const second = withS(raw, n - figure(raw.subarray(32)))
+      if (!isLow(raw)) high += 1
+      expect([isLow(raw), isLow(second)].sort()).toEqual([false, true])
+      expect(lowOf(raw).equals(lowOf(second))).toBe(true)
+      if (count % 20 === 0) expect([raw, second, lowOf(raw)].map((each) => isEs256(publicKey, input, each))).toEqual([true, true, true])
+    }
+    expect(Math.min(high, 200 - high)).toBeGreaterThan(20)
+    const number = fc.bigInt({ min: 1n, max: n - 1n })
+    const edges = fc.constantFrom(1n, n / 2n - 1n, n / 2n, n / 2n + 1n, n / 2n + 2n, n - 1n)
+    fc.assert(
+      fc.property(fc.oneof(number, edges), (s) => {
+        const low = figure(lowOf(withS(zero, s)).subarray(0)) & ((1n << 256n) - 1n)
+        return low === (s <= n / 2n ? s : n - s) && isLow(withS(zero, s)) === s <= n / 2n
+      }),
+    )
   })
 })

@@ -54,3 +54,25 @@ export const rawOf = (der: Buffer): Buffer => {
 /** Of 64 bytes whether they are this key's signature; of any other number, that they are not. */
 export const isEs256 = (key: KeyObject, input: Buffer, raw: Buffer): boolean =>
   raw.length === 2 * size && verify('sha256', input, key, derOf(raw))
+
+// Of each signature there is a second one that is as good: with the order of the curve minus its second number. Who knows one can make the
+// other without the key, so ours is always the lower of the two, and a token has one spelling.
+
+const order = Buffer.from('ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551', 'hex')
+const half_of_order = Buffer.from('7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8', 'hex')
+
+/** Whether the second number is the lower of the two. */
+export const isLow = (raw: Buffer): boolean => raw.compare(half_of_order, 0, size, size, 2 * size) <= 0
+
+/** The one of the two that is low. */
+export const lowOf = (raw: Buffer): Buffer => {
+  if (isLow(raw)) return raw
+  const low = Buffer.from(raw)
+  let borrowed = 0
+  for (let at = size - 1; at >= 0; at -= 1) {
+    const digit = order[at]! - raw[size + at]! - borrowed
+    borrowed = digit < 0 ? 1 : 0
+    low[size + at] = digit & 0xff
+  }
+  return low
+}

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { unseal } from '../custody/envelope.ts'
 import type { KeyRing } from '../custody/key-ring.ts'
 import { Problem } from '../kernel/problem.ts'
-import { isEs256, rawOf } from './es256.ts'
+import { isEs256, lowOf, rawOf } from './es256.ts'
 import type { SigningKey } from './key-set.ts'
 import { boundOf } from './make-key.ts'
 import type { Transit } from './transit.ts'
@@ -14,7 +14,7 @@ export type Sign = (key: SigningKey, input: Buffer) => Promise<Buffer>
 const unavailable = (why: string, cause?: unknown) => new Problem('dependency_unavailable', undefined, new Error(why, { cause }))
 
 const signedWith = ({ alg }: SigningKey, key: KeyObject, input: Buffer): Buffer =>
-  alg === 'ES256' ? rawOf(sign('sha256', input, key)) : sign(null, input, key)
+  alg === 'ES256' ? lowOf(rawOf(sign('sha256', input, key))) : sign(null, input, key)
 const isMadeBy = ({ alg }: SigningKey, key: KeyObject, input: Buffer, signature: Buffer): boolean =>
   alg === 'ES256' ? isEs256(key, input, signature) : verify(null, input, key, signature)
 
@@ -49,6 +49,6 @@ export const createSigner = ({ ring, transit }: { readonly ring: KeyRing; readon
     const signature = await transit.sign(custody, key.alg, input)
     // Whatever answered there, a token that nobody can verify is not given out.
     if (!isMadeBy(key, custody.key, input, signature)) throw unavailable('the transit engine answered with a wrong signature')
-    return signature
+    return key.alg === 'ES256' ? lowOf(signature) : signature
   }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parseKeyRing } from '../custody/key-ring.ts'
+import { isLow } from './es256.ts'
 import { createSigner } from './signer.ts'
 import { type TransitFault, transitContract } from './testing/transit-contract.ts'
 import { createTransit, type TransitSettings } from './transit.ts'
@@ -69,6 +70,27 @@ describe.each(['ES256', 'EdDSA'] as const)('%s', (alg) => {
     expect(await ask('GET', '/v1/transit/keys/another')).toBe(400)
     expect((await fetch(`${engine.url}/v1/transit/keys/gatehouse`)).status).toBe(403)
   })
+})
+
+test('TI-15 of the two spellings of a signature the lower one is given out, whichever the engine gave', async () => {
+  const { transit } = await started('ES256')
+  const { name, version, key } = await transit.newVersion('ES256')
+  let high = 0
+  const noting = {
+    ...transit,
+    sign: async (...asked: Parameters<typeof transit.sign>) => {
+      const signature = await transit.sign(...asked)
+      if (!isLow(signature)) high += 1
+      return signature
+    },
+  }
+  const sign = createSigner({ ring, transit: noting })
+  for (let count = 0; count < 40; count += 1) {
+    const signature = await sign({ kid: 'k', alg: 'ES256', custody: { kind: 'transit', name, version, key } }, input)
+    expect(isLow(signature)).toBe(true)
+    expect(verify('sha256', input, { key, dsaEncoding: 'ieee-p1363' }, signature)).toBe(true)
+  }
+  expect(high).toBeGreaterThan(0)
 })
 
 describe('a transit engine that fails', () => {

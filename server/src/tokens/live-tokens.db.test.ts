@@ -6,6 +6,7 @@ import type { Fresh, Known, Wanted } from '../epochs/fresh.ts'
 import { newId } from '../kernel/ids.ts'
 import { signText } from '../principals/oidc/testing/local-issuer.ts'
 import { typeOf } from './machine-class.ts'
+import { secondOf } from './testing/own-keys.ts'
 
 let live: LiveServer
 let machine: Awaited<ReturnType<typeof machineOn>>
@@ -102,6 +103,16 @@ describe('a live token', () => {
     const now = Math.floor(Date.now() / 1000)
     const asThem = await machine.mint({ claims: live.issuer.claims(now, { sub: 'alice' }), header: { typ: 'at+jwt' } })
     expect(await opens(asThem.token)).toBe(dead)
+  })
+
+  test('TI-15 has one spelling: the second signature that anybody can make of the first is 401, for tokens of the issuer too', async () => {
+    const { body } = await (await machineWithSecret(live)).ask()
+    for (const token of [body.access_token as string, (await machine.mint()).token]) {
+      const [header, payload, signature] = token.split('.') as [string, string, string]
+      const second = `${header}.${payload}.${secondOf(Buffer.from(signature, 'base64url')).toString('base64url')}`
+      // Also where the first was seen before.
+      expect([await opens(second), await opens(token), await opens(second)]).toEqual([dead, 'allow', dead])
+    }
   })
 
   test('TI-15 T1 without an algorithm it is refused before anything is entered, and counted once', async () => {

@@ -43,7 +43,7 @@ test('TI-11 the secret is compared before anybody is refused, whether or not the
   }
   expect(isConstantWork(source)).toBe(true)
   // The control: an early answer for an account that is not there.
-  const early = source.replace(/(const located = await locate[^\n]*\n)/, `$1    if (!located) throw new Problem('token_invalid')\n`)
+  const early = source.replace(/(const read = await readOf[^\n]*\n)/, `$1    if (!read.credential) throw new Problem('token_invalid')\n`)
   expect(early).not.toBe(source)
   expect(isConstantWork(early)).toBe(false)
 })

@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { newId } from '../kernel/ids.ts'
 import type { VerifyingKey } from '../keys/key-set.ts'
 import { typeOf } from './machine-class.ts'
-import { ownAlgorithms } from './signature.ts'
-import { audience, claimsAt, forged, issuer, keySetOf, type OwnKey, ownKey } from './testing/own-keys.ts'
+import { isSignedWith, ownAlgorithms } from './signature.ts'
+import { audience, claimsAt, forged, issuer, keySetOf, type OwnKey, ownKey, secondOf } from './testing/own-keys.ts'
 import { requireTime, verifyToken } from './verify-token.ts'
 
 const iat = 1_900_000_000
@@ -37,6 +37,13 @@ describe('the validator', () => {
     const token = signed(headerOf(own), claims, own)
     expect(said(token, keySetOf(key, own))).toBe('accepted')
     expect(verifyToken(token, keySetOf(own), { issuer, audience }, now)).toEqual({ kid: own.kid, key: own.key, typ, claims })
+  })
+
+  test('TI-15 the other one of the two signatures of an ES256 key is no spelling of its token', () => {
+    const [header, payload, signature] = good.split('.') as [string, string, string]
+    const second = secondOf(Buffer.from(signature, 'base64url'))
+    expect(isSignedWith(key, Buffer.from(`${header}.${payload}`), second)).toBe(true)
+    expect([said(good), said(`${header}.${payload}.${second.toString('base64url')}`)]).toEqual(['accepted', 'token_invalid'])
   })
 
   test('TI-15 a token has exactly one spelling', () => {

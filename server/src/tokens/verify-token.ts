@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { objectOf, splitCompactJws } from '../kernel/compact-jws.ts'
 import { Problem } from '../kernel/problem.ts'
+import { isLow } from '../keys/es256.ts'
 import type { KeySet, VerifyingKey } from '../keys/key-set.ts'
 import { isSignedWith, ownAlgorithms } from './signature.ts'
 import { type TokenClaims, tokenClaimsOf } from './token-claims.ts'
@@ -45,6 +46,8 @@ export const verifyToken = (token: string, keys: KeySet, { issuer, audience }: A
   const key = keyAt(keys, header.kid, now)
   if (header.alg !== key.alg) throw invalid('the key is not for this algorithm')
   if (!isSignedWith(key, signed, signature)) throw invalid('the signature is not of this key')
+  // Others may sign as they like; what we sign has one spelling.
+  if (key.alg === 'ES256' && !isLow(signature)) throw invalid('the signature is the other one of two')
 
   const said = objectOf(payload)
   const claims = said && tokenClaimsOf(header.typ, said)

@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { newId } from '../../kernel/ids.ts'
+import { lowOf } from '../../keys/es256.ts'
 import type { KeySet, VerifyingKey } from '../../keys/key-set.ts'
 import type { OwnAlgorithm } from '../signature.ts'
 
@@ -14,7 +15,7 @@ const pairs = {
   EdDSA: () => generateKeyPairSync('ed25519'),
 }
 const makers: Record<'ES256' | 'EdDSA', (key: KeyObject) => OwnKey['makes']> = {
-  ES256: (key) => (signed) => sign('sha256', signed, { key, dsaEncoding: 'ieee-p1363' }),
+  ES256: (key) => (signed) => lowOf(sign('sha256', signed, { key, dsaEncoding: 'ieee-p1363' })),
   EdDSA: (key) => (signed) => sign(null, signed, key),
 }
 
@@ -62,3 +63,10 @@ export const claimsAt = (iat: number, changed: Record<string, unknown> = {}) => 
   project_id: newId('project'),
   ...changed,
 })
+
+/** The other signature of P-256 that is as good as this one, which anybody can make of it: with the order of the curve minus the second number. */
+export const secondOf = (signature: Buffer): Buffer => {
+  const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n
+  const second = order - BigInt(`0x${signature.subarray(32).toString('hex')}`)
+  return Buffer.concat([signature.subarray(0, 32), Buffer.from(second.toString(16).padStart(64, '0'), 'hex')])
+}
