@@ -38,16 +38,20 @@ export const withFaults = (database: Database, reached: Reached): Database => {
   }
   return {
     ...database,
-    transaction: async (mode, within) => {
-      if (mode === 'read') return database.transaction(mode, within)
+    transaction: async (mode, within, options) => {
+      if (mode === 'read') return database.transaction(mode, within, options)
       await reached({ at: 'before_transaction' }, undefined)
-      const result = await database.transaction(mode, async (tx) => {
-        const answered = await within(seamed(tx))
-        await reached({ at: 'before_commit' }, tx)
-        // The commit is sent in the microtasks that follow, before the loop turns.
-        setImmediate(() => void reached({ at: 'during_commit' }, undefined))
-        return answered
-      })
+      const result = await database.transaction(
+        mode,
+        async (tx) => {
+          const answered = await within(seamed(tx))
+          await reached({ at: 'before_commit' }, tx)
+          // The commit is sent in the microtasks that follow, before the loop turns.
+          setImmediate(() => void reached({ at: 'during_commit' }, undefined))
+          return answered
+        },
+        options,
+      )
       await reached({ at: 'after_commit' }, undefined)
       return result
     },

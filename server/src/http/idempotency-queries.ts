@@ -14,7 +14,7 @@ export type Kept = Static<typeof Kept>
 const Done = Exactly({ key: Type.String() })
 
 /** How long a duplicate waits for the first before it is told to come again; set back, so that other locks are waited for as ever. */
-export const boundTheWait = (wait: '3s' | '0') => sql(Exactly({ lock_timeout: Type.String() }))`
+export const boundTheWait = (wait: string) => sql(Exactly({ lock_timeout: Type.String() }))`
   select set_config('lock_timeout', ${wait}, true) as lock_timeout`
 
 /** Takes the key, or waits until whoever has it is done; a key past its day is taken anew. No row: somebody had it. */

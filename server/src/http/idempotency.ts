@@ -28,6 +28,12 @@ export const requestHash = (operation: Operation, input: { params: unknown; quer
     .update(canonicalJson([operation.id, input.params, input.query, input.body]))
     .digest('base64url')
 
+/** How long locks are waited for: that of the key, and those that come after it; none at all is as long as for anything. */
+interface Waits {
+  readonly for_key: string
+  readonly afterwards: string
+}
+
 /**
  * Takes the key for this work and returns undefined, or returns the answer that it had before. A concurrent duplicate waits on
  * the row of the first. An answer with content is judged again: who lost the right since does not get it replayed.
@@ -37,12 +43,13 @@ export const answeredBefore = async (
   operation: Operation,
   key: string,
   hash: string,
+  { for_key, afterwards }: Waits = { for_key: '3s', afterwards: '0' },
 ): Promise<{ reply: unknown } | undefined> => {
-  await work.tx.one(boundTheWait('3s'))
+  await work.tx.one(boundTheWait(for_key))
   const reserved = await work.tx.maybe(reserveKey(work.actor, key, hash, work.now)).catch((error: unknown) => {
     throw isLockTimeout(error) ? new Problem('idempotency_in_progress', undefined, error) : error
   })
-  await work.tx.one(boundTheWait('0'))
+  await work.tx.one(boundTheWait(afterwards))
   if (reserved) return undefined
   const kept = await work.tx.one(keptAnswer(work.actor, key))
   if (kept.request_hash !== hash) throw new Problem('idempotency_key_reused')

@@ -1,0 +1,16 @@
+/** So many at a time; the others wait in the order in which they came. */
+export const turns = (most: number) => {
+  const waiting: (() => void)[] = []
+  let under_way = 0
+  return async <T>(act: () => Promise<T>): Promise<T> => {
+    if (under_way < most) under_way += 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      return await act()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else under_way -= 1
+    }
+  }
+}
