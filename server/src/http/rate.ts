@@ -6,16 +6,25 @@ import type { Actor } from '../work/work.ts'
 
 /**
  * What is counted together: a caller's decisions apart from the rest, which would drown in them; and what anybody may read, keys above all,
- * apart from what is refused, so that whoever guesses secrets behind an address takes nothing from those who verify tokens there.
+ * apart from what is refused, so that whoever guesses secrets behind an address takes nothing from those who verify tokens there. What a
+ * machine asks with its own credential is apart from what is asked with its tokens: whoever has got hold of one keeps nobody from the next.
  */
 const countedAs = ({ actor, routeOptions }: FastifyRequest) => {
   if (!actor) return routeOptions.config.operation ? 'anonymous' : 'document'
   if (routeOptions.config.operation?.is_decision) return 'decision'
-  return actor.type === 'user' ? 'api' : 'machine'
+  if (actor.type === 'user') return 'api'
+  return actor.token ? 'machine' : 'credential'
 }
 type Counted = ReturnType<typeof countedAs>
 
-const limitOf = (counted: Counted) => `rate_limit.${counted === 'document' ? 'anonymous' : counted}_requests_per_minute` as const
+/** What has the limit of another, and uses up nothing of it. */
+const likeness = { document: 'anonymous', credential: 'machine' } as const
+type Limited = Exclude<Counted, keyof typeof likeness>
+
+const limitOf = (counted: Counted) => {
+  const limited: Limited = counted === 'document' || counted === 'credential' ? likeness[counted] : counted
+  return `rate_limit.${limited}_requests_per_minute` as const
+}
 
 /** Under which name a caller's requests are counted; no type of actor and no way of counting has a space in it. */
 export const rateKey = (counted: Counted, actor: Actor | null, ip: string): string =>

@@ -119,7 +119,10 @@ export const policyDefinitions = {
     direction: 'most_specific',
   },
   'rate_limit.api_requests_per_minute': perMinute('Requests a minute for one person.', 600),
-  'rate_limit.machine_requests_per_minute': perMinute('Requests a minute for one machine actor.', 6000),
+  'rate_limit.machine_requests_per_minute': perMinute(
+    'Requests a minute for one machine actor: so many with its tokens, and so many with its own credential.',
+    6000,
+  ),
   'rate_limit.decision_requests_per_minute': perMinute('Decision requests a minute for one caller.', 600_000),
   'rate_limit.anonymous_requests_per_minute': perMinute('Requests a minute from one address without a valid token.', 1200),
   'authorization.break_glass_max_seconds': seconds('Longest break-glass elevation.', 3600, 60, 86_400),
