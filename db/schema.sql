@@ -136,6 +136,11 @@ create table issued_tokens (
   parent_id uuid,
   org_id uuid,
   project_id uuid,
+  org_id_alone uuid generated always as (
+CASE
+    WHEN (project_id IS NULL) THEN org_id
+    ELSE NULL::uuid
+END) stored,
   binding jsonb default '{}'::jsonb not null,
   typ text not null,
   kid text not null,
@@ -152,10 +157,10 @@ create table issued_tokens (
   revoked_by uuid,
   revoke_reason text,
   constraint issued_tokens_pkey PRIMARY KEY (id),
+  constraint issued_tokens_in_project FOREIGN KEY (project_id, org_id) REFERENCES projects(id, org_id),
   constraint issued_tokens_kid_fkey FOREIGN KEY (kid) REFERENCES signing_keys(kid),
-  constraint issued_tokens_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+  constraint issued_tokens_org_id_alone_fkey FOREIGN KEY (org_id_alone) REFERENCES organizations(id),
   constraint issued_tokens_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES issued_tokens(id),
-  constraint issued_tokens_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint issued_tokens_act_check CHECK ((jsonb_typeof(act) = 'object'::text)),
   constraint issued_tokens_acting CHECK (((act IS NULL) OR (parent_id IS NOT NULL))),
   constraint issued_tokens_actor_type_check CHECK ((actor_type = ANY (ARRAY['service_account'::text, 'shared_runtime_operator'::text, 'workload'::text, 'node_agent'::text, 'platform_operator'::text]))),
@@ -164,7 +169,7 @@ CASE actor_type
     WHEN 'service_account'::text THEN (num_nonnulls(org_id, project_id, credential_id) = 3)
     WHEN 'shared_runtime_operator'::text THEN ((org_id IS NOT NULL) AND (project_id IS NULL))
     WHEN 'workload'::text THEN (num_nonnulls(org_id, project_id) = 2)
-    ELSE true
+    ELSE ((project_id IS NULL) OR (org_id IS NOT NULL))
 END),
   constraint issued_tokens_check CHECK ((expires_at > issued_at)),
   constraint issued_tokens_cnf_jkt_check CHECK ((cnf_jkt ~ '^[A-Za-z0-9_-]{43}$'::text)),

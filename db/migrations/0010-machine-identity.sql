@@ -114,8 +114,10 @@ create table issued_tokens (
   credential_id       uuid,
   -- The token that it was exchanged for, with which it ends.
   parent_id           uuid references issued_tokens,
-  org_id              uuid references organizations,
-  project_id          uuid references projects,
+  org_id              uuid,
+  project_id          uuid,
+  -- Looked up in its own table only where no project says it already: each look costs more than the row.
+  org_id_alone        uuid generated always as (case when project_id is null then org_id end) stored references organizations,
   -- What else it is bound to, by class.
   binding             jsonb not null default '{}',
   typ                 text not null,
@@ -135,6 +137,7 @@ create table issued_tokens (
   revoked_at          timestamptz,
   revoked_by          uuid,
   revoke_reason       text,
+  constraint issued_tokens_in_project foreign key (project_id, org_id) references projects (id, org_id),
   constraint issued_tokens_revoked_whole check (num_nulls(revoked_at, revoked_by, revoke_reason) in (0, 3)),
   -- Whoever acts for somebody was given a token of his.
   constraint issued_tokens_acting check (act is null or parent_id is not null),
@@ -143,7 +146,7 @@ create table issued_tokens (
       when 'service_account' then num_nonnulls(org_id, project_id, credential_id) = 3
       when 'shared_runtime_operator' then org_id is not null and project_id is null
       when 'workload' then num_nonnulls(org_id, project_id) = 2
-      else true
+      else project_id is null or org_id is not null
     end)
 );
 create index issued_tokens_of_project on issued_tokens (project_id, id);
