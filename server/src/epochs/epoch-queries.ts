@@ -15,11 +15,3 @@ export interface Epoch {
 export const epochsOf = (ids: readonly string[]) => sql(Exactly({ now: Type.String(), epochs: Nullable(Type.String()) }))`
   select transaction_timestamp() as now,
          (select string_agg(concat_ws(' ', e.id, e.value, e.stamp), ',') from epochs e where e.id = any(${`{${ids.join()}}`}::uuid[])) as epochs`
-
-export const parseEpochs = (text: string | null): Epoch[] =>
-  text === null
-    ? []
-    : text.split(',').map((each) => {
-        const [id = '', value, stamp = ''] = each.split(' ')
-        return { id, value: Number(value), stamp }
-      })
