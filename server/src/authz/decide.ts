@@ -77,7 +77,15 @@ export interface DecisionInput {
 
 export const scopeOf = { platform: 'global', tenant: 'tenant', project: 'project' } as const satisfies Record<Tier, AppliedScope>
 
-const allow = (applied_scope: AppliedScope): Decision => ({ decision: 'allow', reason_code: null, applied_scope, policy_source: 'in_code' })
+const allowed = (applied_scope: AppliedScope): Decision => ({
+  decision: 'allow',
+  reason_code: null,
+  applied_scope,
+  policy_source: 'in_code',
+})
+/** There are only these three, and nobody changes them. */
+const allows = { global: allowed('global'), tenant: allowed('tenant'), project: allowed('project') }
+const allow = (applied_scope: AppliedScope): Decision => allows[applied_scope]
 const deny = (reason_code: ReasonCode, applied_scope: AppliedScope, policy_source: Decision['policy_source'] = 'in_code'): Decision => ({
   decision: 'deny',
   reason_code,
@@ -157,6 +165,9 @@ export const denyingRule = (action: Action, { constraints, attributesIn }: Decis
   return effectiveRules(chain).find((rule) => (rule.is_locked || !isLockedOnly) && covers(rule, action) && denies(rule, attributesIn))
 }
 
+const isGivenOtherwise = (action: Action, input: DecisionInput): boolean =>
+  isGivenByMembership(action, input) || isGivenByRelation(action, input) || isGivenByClass(action, input)
+
 /** The order of the questions is the specification: the first that settles the matter names the reason. */
 export const decide = (action: Action, input: DecisionInput): Decision => {
   const { tier } = actions[action]
@@ -174,8 +185,8 @@ export const decide = (action: Action, input: DecisionInput): Decision => {
 
   if (!isMember(action, input)) return deny('membership_missing', scope)
   const { allowed, by_disabled } = input[tier]
-  const isGiven = isGivenByMembership(action, input) || isGivenByRelation(action, input) || isGivenByClass(action, input)
-  if (!allowed.has(action) && !isGiven) return deny(by_disabled.has(action) ? 'role_disabled' : 'permission_denied', scope)
+  if (!allowed.has(action) && !isGivenOtherwise(action, input))
+    return deny(by_disabled.has(action) ? 'role_disabled' : 'permission_denied', scope)
 
   const frozen = frozenScope(action, input)
   if (frozen) return deny('policy_constraint_denied', frozen)
