@@ -3,7 +3,8 @@ import { auditTrailRoutes } from './audit-trail/audit-trail-routes.ts'
 import type { VerifyRecord } from './audit-trail/verify-audit-logs.ts'
 import type { Database } from './db/database.ts'
 import { decisionRoutes } from './decisions/decision-routes.ts'
-import type { Fresh, FreshReader, Wanted } from './epochs/fresh.ts'
+import type { Fresh, Wanted } from './epochs/fresh.ts'
+import type { Showing } from './http/answer.ts'
 import { sealedCursors } from './http/cursor.ts'
 import type { ShownToken } from './http/read-request.ts'
 import { type EnvelopeColumn, installationEnvelopes } from './installation/rewrap.ts'
@@ -87,12 +88,14 @@ const identifyWith = (
 ) => {
   const person = identifyPerson(tokens, database, tenancySubscribers, append)
   const machine = identifyMachine(keys.want, { issuer: issuer.url, audience: issuer.audience }, requireHolder)
-  return async (shown: ShownToken, correlation_id: string, fresh: FreshReader): Promise<Actor> => {
+  return async (shown: ShownToken, { correlation_id, fresh, identified }: Showing): Promise<Actor> => {
     const before = tokens.saidBefore(shown.token)
-    if (!before && issuerNamedBy(shown.token) === issuer.url) return machine(shown, fresh)
+    if (!before && issuerNamedBy(shown.token) === issuer.url) return machine(shown, fresh, identified)
     // No token of a person's is bound to a key that we could ask for.
     await requireHolder(shown, null, fresh)
-    return person(shown.token, correlation_id, fresh, before)
+    const actor = await person(shown.token, correlation_id, fresh, before)
+    await identified(actor)
+    return actor
   }
 }
 

@@ -41,9 +41,28 @@ export interface Asker {
 /** Answers a question to the engine, of which nothing is kept. */
 export type Ask<P, Q, B, R> = (asker: Asker, input: { params: P; query: Q; body: B }) => Promise<R>
 
-/** Whoever brings a credential, before it is known whose it is. */
-export interface Caller {
+/** Whoever shows something, before it is known whose it is. */
+export interface Showing {
   readonly correlation_id: string
+  readonly fresh: FreshReader
+  /**
+   * To be called when it is known who he is, and before anything is written: from now on the request is his, and counts against his
+   * limit. However often it is called, it counts once.
+   */
+  readonly identified: (actor: Actor) => Promise<void>
+}
+
+/** The first call does it, and all others have its outcome. */
+export const identifiedOnce = (identified: Showing['identified']): Showing['identified'] => {
+  let done: Promise<void> | undefined
+  return (actor) => {
+    done ??= identified(actor)
+    return done
+  }
+}
+
+/** Whoever brings a credential, before it is known whose it is. */
+export interface Caller extends Showing {
   readonly source_ip: string
   readonly idempotency_key: string | undefined
   /** What he asked for, as the route is written. */
@@ -52,10 +71,7 @@ export interface Caller {
   /** The headers with which a client may say who it is. */
   readonly authorization: string | undefined
   readonly dpop: string | undefined
-  readonly fresh: FreshReader
   readonly trail: Trail
-  /** To be called when the credential has been verified: from now on the request is his, and counts against his limit. */
-  readonly identified: (actor: Actor) => Promise<void>
 }
 
 /**

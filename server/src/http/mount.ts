@@ -8,7 +8,7 @@ import type { Database } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Actor, newTrail, type Trail, type Work } from '../work/work.ts'
-import { type Answer, type Caller, Lines, type Listed, type Slice } from './answer.ts'
+import { type Answer, type Caller, identifiedOnce, Lines, type Listed, type Slice } from './answer.ts'
 import type { Cursors } from './cursor.ts'
 import { answeredBefore, idempotencyKeyOf, keep, requestHash } from './idempotency.ts'
 import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
@@ -182,18 +182,12 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     authorization: request.headers.authorization,
     dpop: oneText(request.headers.dpop),
     trail: newTrail(),
-    identified: async (actor: Actor) => {
-      if (!operation.actors.includes(actor.type as never)) throw new Problem('token_invalid')
+    identified: identifiedOnce(async (actor) => {
+      if ('issue' in answering && !operation.actors.includes(actor.type as never)) throw new Problem('token_invalid')
       request.actor = actor
       await countRequest(request)
-    },
+    }),
   })
-
-  /** What nobody signs for counts against where it came from. */
-  const countNobodys = async (request: FastifyRequest, error: unknown): Promise<void> => {
-    if (error instanceof Problem && error.status < 500 && (error.status === 401 || !request.actor))
-      await countRequest(Object.assign(request, { actor: null }))
-  }
 
   /** The credential is in the request: until it is verified there is nobody whom anything could be recorded of. */
   const issued = async (issue: IssueOf, request: FastifyRequest, asking: Asking): Promise<unknown> => {
@@ -203,23 +197,14 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       const reply = await request.span.within('issue', () => issue(caller, asking as never))
       requireTrail(operation, asking, trail)
       return reply
-    } catch (error) {
-      await countNobodys(request, error)
-      throw error
     } finally {
       for (const { allowed, reason_code } of trail.asked) metrics.decided(allowed ? 'allow' : 'deny', reason_code ?? 'none')
     }
   }
 
   const identified = async (request: FastifyRequest): Promise<void> => {
-    try {
-      const actor = await request.span.within('identify', () => identifyClient(callerOf(request), request.body))
-      request.actor = actor
-      await countRequest(request)
-    } catch (error) {
-      await countNobodys(request, error)
-      throw error
-    }
+    const caller = callerOf(request)
+    await caller.identified(await request.span.within('identify', () => identifyClient(caller, request.body)))
   }
 
   const handle = async (request: FastifyRequest): Promise<unknown> => {
@@ -265,6 +250,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     method: operation.method,
     url: operation.path,
     config: { operation },
+    bodyLimit: operation.most_body_bytes,
     schema: {
       params: operation.params,
       querystring: operation.query,

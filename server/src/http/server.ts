@@ -8,7 +8,7 @@ import { parseStrictJson } from '../kernel/strict-json.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import type { RequestSpan } from '../telemetry/spans.ts'
 import type { Actor } from '../work/work.ts'
-import type { Answer, Caller } from './answer.ts'
+import { type Answer, type Caller, identifiedOnce, type Showing } from './answer.ts'
 import { correlationIdOf } from './correlation.ts'
 import { serveDocs } from './docs.ts'
 import { type PublicDocument, serveDocument } from './documents.ts'
@@ -19,8 +19,8 @@ import { mount, type Rails, requireDeclared } from './mount.ts'
 import { requireNoSecretIn } from './no-secret-in-body.ts'
 import { noteUnread, type Observers, type OnRejected, observe } from './observe.ts'
 import { openApiDocument } from './openapi.ts'
-import { rawProblem, replyWithProblem } from './problem-reply.ts'
-import { requestCounter } from './rate.ts'
+import { asProblem, rawProblem, replyWithProblem } from './problem-reply.ts'
+import { type Counter, requestCounter } from './rate.ts'
 import { readForm } from './read-form.ts'
 import { oneText, requireMedia, requireNoCredentialInQuery, type ShownToken, settleRequest, shownTokenOf } from './read-request.ts'
 import { compileValidator } from './validation.ts'
@@ -49,7 +49,7 @@ export interface ServerParts extends Rails {
   readonly documents?: readonly PublicDocument[]
   readonly fresh: Fresh
   /** Who a token speaks for; throws a problem if for nobody, or if it is not his who shows it. */
-  readonly identify: (shown: ShownToken, correlation_id: string, fresh: FreshReader) => Promise<Actor>
+  readonly identify: (shown: ShownToken, showing: Showing) => Promise<Actor>
   /** Which machine an OAuth client is; throws a problem if none. */
   readonly identifyClient: (caller: Caller, form: unknown) => Promise<Actor>
   readonly logger: FastifyServerOptions['logger']
@@ -107,6 +107,16 @@ const createInstance = (parts: ServerParts, observers: Observers): FastifyInstan
   return app
 }
 
+/**
+ * Where the request itself says who asks, what nobody signs for counts against where it came from: whether it could not be read, or
+ * the credential in it is none.
+ */
+const countNobodys = async (request: FastifyRequest, { status, code }: Problem, countRequest: Counter['count']): Promise<void> => {
+  const { operation } = request.routeOptions.config
+  if (!operation || operation.identified_by === 'bearer' || status >= 500 || code === 'rate_limit_exceeded') return
+  if (status === 401 || !request.actor) await countRequest(Object.assign(request, { actor: null }))
+}
+
 /** Builds the server from its parts; whoever passes broken parts gets a broken server, and no other switch exists. */
 export const createServer = async (parts: ServerParts): Promise<FastifyInstance> => {
   for (const { operation } of parts.answers) requireDeclared(operation)
@@ -114,7 +124,15 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   observers.metrics.watchPool(() => parts.database.stats())
   const app = createInstance(parts, observers)
   app.setValidatorCompiler(compileValidator)
-  app.setErrorHandler(replyWithProblem)
+  const { count: countRequest, requireWorthReading } = requestCounter()
+  app.setErrorHandler(async (error, request, reply) => {
+    try {
+      await countNobodys(request, asProblem(error), countRequest)
+    } catch (limited) {
+      return replyWithProblem(limited, request, reply)
+    }
+    return replyWithProblem(error, request, reply)
+  })
   // Node answers an unknown expectation by itself, without an id or a body; we have none to meet and may ignore it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('actor', null)
@@ -145,7 +163,6 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
       return readForm(operation, bytes)
     },
   )
-  const countRequest = requestCounter()
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(guardHeaders).header('x-request-id', request.id).header('x-correlation-id', request.id)
@@ -154,21 +171,29 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     const { operation } = request.routeOptions.config
     // Pragma is for caches from before the other header.
     if (operation?.speaks === 'oauth') reply.header('pragma', 'no-cache')
+    if (operation) request.fresh = parts.fresh.forRequest()
     requireNoCredentialInQuery(request.query as object)
     if (!operation) return
-    request.fresh = parts.fresh.forRequest()
-    if (operation.identified_by !== 'bearer') return requireMedia(operation, request.headers)
+    if (operation.identified_by !== 'bearer') {
+      requireMedia(operation, request.headers)
+      return requireWorthReading(request)
+    }
     // Before the body is read: a stranger's payload is not worth parsing.
     try {
       const { authorization, dpop } = request.headers
       const path = request.url.split('?', 1)[0]!
       const shown = shownTokenOf({ authorization, dpop: oneText(dpop), method: request.method, path })
-      request.actor = await request.span.within('identify', () => parts.identify(shown, request.id, request.fresh))
+      const identified = identifiedOnce(async (actor) => {
+        request.actor = actor
+        await countRequest(request)
+      })
+      const showing = { correlation_id: request.id, fresh: request.fresh, identified }
+      await identified(await request.span.within('identify', () => parts.identify(shown, showing)))
     } catch (error) {
-      if (error instanceof Problem && error.status === 401) await countRequest(request)
+      // Who used somebody's proof again is nobody, whoever's it was.
+      if (error instanceof Problem && error.status === 401) await countRequest(Object.assign(request, { actor: null }))
       throw error
     }
-    await countRequest(request)
     if (operation.body) requireMedia(operation, request.headers)
   })
   // Answered before the whole body came: what still comes must be neither awaited nor answered a second time.

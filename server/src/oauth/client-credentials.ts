@@ -1,6 +1,6 @@
 import { issueOAuthToken } from '@gatehouse/contract/oauth'
 import type { GateAndIssuer } from '../tokens/issuing.ts'
-import { accessToken, audienceIn, type Grant } from './grant.ts'
+import { accessToken, audienceIn, type Grant, provedBy } from './grant.ts'
 
 /** A client that asks for itself (RFC 6749, 4.4): the token is its account's. */
 export const clientCredentials = ({ gate, issue }: GateAndIssuer): Grant => ({
@@ -12,11 +12,7 @@ export const clientCredentials = ({ gate, issue }: GateAndIssuer): Grant => ({
       operation: issueOAuthToken as never,
       request,
       same_by: { grant_type, client_id: client.client_id, ...request, ...(holder && { jkt: holder.jkt }) },
-      verify: async (fresh) => {
-        const verified = await verify(fresh)
-        await holder?.useProof()
-        return verified
-      },
+      verify: async (fresh) => provedBy(holder, await verify(fresh)),
       profile: accessToken(client, holder),
     })
     return { access_token: issued.access_token, token_type: issued.token_type, expires_in: issued.expires_in_seconds, scope: issued.scope }

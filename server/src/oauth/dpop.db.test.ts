@@ -7,7 +7,7 @@ import { type LiveServer, liveServer, seeded } from '../../../test/live-server.t
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { machineWithPublicKey, sendForm } from '../../../test/machine-public-key.ts'
 import { thumbprintOf } from '../keys/public-key.ts'
-import { keyPair, type Pair, proofOf } from './testing/signing.ts'
+import { assertionOf, keyPair, type Pair, proofOf } from './testing/signing.ts'
 
 let live: LiveServer
 let bases: string[]
@@ -239,5 +239,89 @@ describe('the token endpoint', () => {
     expect((await ask({ dpop }, { key_id: randomUUID(), client_secret: machine.client_secret })).status).toBe(401)
     expect(await usedProofs()).toBe(before)
     expect((await ask({ dpop })).status).toBe(200)
+  })
+})
+
+describe('what is written down of proofs', () => {
+  const rows = async () => (await live.sql<{ n: number }>('select count(*)::int as n from used_proofs'))[0]!.n
+  /** How many rows forty requests leave, and how they are answered. */
+  const forty = async (limit: string, send: () => Promise<{ status: number }>) => {
+    await live.setPolicy(limit as never, 3)
+    const before = await rows()
+    const seen: Record<number, number> = {}
+    for (let n = 0; n < 40; n += 1) {
+      const { status } = await send()
+      seen[status] = (seen[status] ?? 0) + 1
+    }
+    await live.setPolicy(limit as never, 1_000_000)
+    return { rows: (await rows()) - before, seen }
+  }
+  const assertionForm = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
+  test('HO-04 TI-17 is bounded by the limit of who brings them: at the API, and for a token', async () => {
+    const pair = keyPair()
+    const own = await machineWithSecret(live)
+    const asked = await ask({ dpop: proofOf(pair, { method: 'POST', url: tokenUrl }) }, own)
+    const token = asked.body.access_token
+    const limit = 'rate_limit.machine_requests_per_minute'
+    const shown = () => show(token, proofOf(pair, { method: 'GET', url, token }))
+    expect(await forty(limit, shown)).toEqual({ rows: 3, seen: { 200: 3, 429: 37 } })
+    const other = await machineWithSecret(live)
+    const forToken = () => ask({ dpop: proofOf(pair, { method: 'POST', url: tokenUrl }) }, other)
+    expect(await forty(limit, forToken)).toEqual({ rows: 3, seen: { 200: 3, 429: 37 } })
+  })
+
+  test('HO-04 TI-17 is bounded by the limit of who signs who he is: for a token, and to ask about one', async () => {
+    const sent = (at: string, more: Headers) => async () => {
+      const signed = assertionOf(client.pair, client.client_id, issuer)
+      return sendForm(live.url, at, { client_assertion_type: assertionForm, client_assertion: signed, ...more })
+    }
+    const client = await machineWithPublicKey(live.sql)
+    const forToken = sent('/oauth2/token', { grant_type: 'client_credentials' })
+    expect(await forty('rate_limit.machine_requests_per_minute', forToken)).toEqual({ rows: 3, seen: { 200: 3, 429: 37 } })
+    const about = sent('/oauth2/introspect', { token: 'x' })
+    expect(await forty('rate_limit.decision_requests_per_minute', about)).toEqual({ rows: 3, seen: { 200: 3, 429: 37 } })
+  })
+
+  test('TI-10 TI-17 a proof that a known client uses again is recorded, by either grant', async () => {
+    const own = await machineWithSecret(live)
+    const pair = keyPair()
+    const dpop = proofOf(pair, { method: 'POST', url: tokenUrl })
+    const first = await ask({ dpop }, own)
+    expect(first.status).toBe(200)
+    const exchange = {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: first.body.access_token,
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      client_id: own.key_id,
+      client_secret: own.client_secret,
+    }
+    for (const again of [await ask({ dpop }, own), await sendForm(live.url, '/oauth2/token', exchange, { dpop })]) {
+      expect(again).toMatchObject({ status: 400, body: { error: 'invalid_dpop_proof' } })
+      expect(await live.auditOf(again.headers.get('x-request-id')!)).toMatchObject([
+        {
+          action: 'auth.token.deny',
+          result: 'denied',
+          reason_code: 'proof_invalid',
+          actor_id: own.service_account_id,
+          metadata: { why: 'used_proof', key_id: own.key_id },
+        },
+      ])
+    }
+  })
+
+  test('TI-05 the last use of a key is noted where a token is asked about or given back', async () => {
+    for (const at of ['/oauth2/introspect', '/oauth2/revoke']) {
+      const own = await machineWithSecret(live)
+      const lastUse = async () =>
+        (await live.sql<{ last_used_at: Date | null }>('select last_used_at from service_account_keys where id = $1', [own.key_id]))[0]!
+          .last_used_at
+      const send = () => sendForm(live.url, at, { token: 'x', client_id: own.key_id, client_secret: own.client_secret })
+      expect(await lastUse()).toBeNull()
+      expect((await sendForm(live.url, at, { token: 'x', client_id: own.key_id, client_secret: 'wrong' })).status).toBe(401)
+      expect(await lastUse()).toBeNull()
+      expect((await send()).status).toBe(200)
+      expect((await lastUse())?.getSeconds()).toBe(0)
+    }
   })
 })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { exchangeGrant, issueOAuthToken, type TokenForm, tokenTypes } from '@gatehouse/contract/oauth'
 import { Problem } from '../kernel/problem.ts'
 import { exchanging } from '../tokens/verify-exchange.ts'
-import { accessToken, audienceIn, type Grant } from './grant.ts'
+import { accessToken, audienceIn, type Grant, provedBy } from './grant.ts'
 import type { OAuthParts } from './oauth-parts.ts'
 
 const misshapen = (reason: string) => new Problem('invalid_request', { reason })
@@ -39,9 +39,8 @@ export const tokenExchange = (parts: OAuthParts): Grant => {
         request,
         same_by: { grant_type: exchangeGrant, client_id: client.client_id, subject: digestOf(token), ...request, ...(jkt && { jkt }) },
         verify: async (fresh) => {
-          const verified = await verify(fresh)
-          await holder?.useProof()
-          return exchanged(caller, fresh, verified, { token, jkt })
+          const asking = await provedBy(holder, await verify(fresh))
+          return asking.refused ? asking : exchanged(caller, fresh, asking, { token, jkt })
         },
         profile: accessToken(client, holder),
       })

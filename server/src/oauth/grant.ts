@@ -1,8 +1,8 @@
 import type { issueOAuthToken, TokenForm, TokenReply } from '@gatehouse/contract/oauth'
 import type { Caller, Issuing } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
-import type { Profile } from '../tokens/issue-token.ts'
-import { accessTokenType } from '../tokens/machine-class.ts'
+import type { Profile, Verified } from '../tokens/issue-token.ts'
+import { accessTokenType, type MachineClass } from '../tokens/machine-class.ts'
 import { type ClientMethod, type Presented, presentedBy } from './client.ts'
 import type { Holder, Holding } from './holder.ts'
 
@@ -40,6 +40,17 @@ export const accessToken = ({ client_id }: Pick<Presented, 'client_id'>, holder:
     subject: () => new Problem('subject_token_invalid'),
   },
 })
+
+/** A client that is known, once its proof is used up; or with why it gets nothing, where another was first. */
+export const provedBy = async <C extends MachineClass>(holder: Holder | undefined, verified: Verified<C>): Promise<Verified<C>> => {
+  try {
+    await holder?.useProof()
+    return verified
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'proof_invalid') return { ...verified, refused: { problem: error, why: 'used_proof' } }
+    throw error
+  }
+}
 
 /** The token endpoint: who the client says it is, and which way it wants to go. */
 export const tokenEndpoint = (

@@ -16,6 +16,8 @@ export interface Holder {
   readonly useProof: () => Promise<void>
 }
 
+const nothing = async (): Promise<void> => {}
+
 /** Whoever brings a proof, by what is so now: at the token endpoint for a token to come, and elsewhere for the one that he shows. */
 export const holding = (use: UseProof, public_url: string) => {
   const holderOf = async (proof: string | undefined, request: ProvedRequest, fresh: FreshReader): Promise<Holder> => {
@@ -32,13 +34,13 @@ export const holding = (use: UseProof, public_url: string) => {
 
   const requireHolder: RequireHolder = async ({ scheme, token, proof, method, path }, cnf_jkt, fresh) => {
     if (cnf_jkt === null) {
-      if (scheme === 'Bearer') return
+      if (scheme === 'Bearer') return nothing
       throw new Problem('token_invalid', undefined, new Error('is bound to no key'))
     }
     if (scheme !== 'DPoP') throw badProof('a bound token was shown as if it were anybody’s')
     const holder = await holderOf(proof, { method, url: `${public_url}${path}`, token }, fresh)
     if (holder.jkt !== cnf_jkt) throw badProof('is of another key')
-    await holder.useProof()
+    return holder.useProof
   }
 
   return {

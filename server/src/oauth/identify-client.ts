@@ -16,7 +16,7 @@ export const identifyClient =
     if (authorization !== undefined && /^(?:Bearer|DPoP) /i.test(authorization)) {
       if (methods.some(({ isTried }) => isTried({ authorization: undefined, form })))
         throw new Problem('invalid_request', { reason: 'a client authenticates in one way' })
-      return identify(shownTokenOf(caller), caller.correlation_id, caller.fresh)
+      return identify(shownTokenOf(caller), caller)
     }
     const { client_id, prove } = presentedBy(methods, { authorization, form, fresh: caller.fresh })
     return gate.identify(caller, { key_id: client_id }, prove)

@@ -1,4 +1,4 @@
-import type { FreshReader } from '../epochs/fresh.ts'
+import type { Showing } from '../http/answer.ts'
 import type { ShownToken } from '../http/read-request.ts'
 import type { IssuerParts } from '../tokens/issue-token.ts'
 import type { GateAndIssuer } from '../tokens/issuing.ts'
@@ -10,5 +10,5 @@ export interface OAuthParts extends IssuerParts, GateAndIssuer {
   readonly useProof: UseProof
   readonly holders: Holding
   /** Who a token speaks for. */
-  readonly identify: (shown: ShownToken, correlation_id: string, fresh: FreshReader) => Promise<Actor>
+  readonly identify: (shown: ShownToken, showing: Showing) => Promise<Actor>
 }

@@ -25,8 +25,7 @@ export const signedAssertion = (use: UseProof, public_url: string): ClientMethod
         const read = readAssertion(assertion, credential, { audiences, max_ttl_seconds: policyIn(max_ttl, values[0]), now })
         if (!read.ok) return 'wrong_assertion'
         // A request may be judged more than once; its assertion is used once.
-        used ??= use({ kind: 'client_assertion', subject: client_id, jti: read.jti, ends_at: read.exp })
-        return (await used) || 'used_assertion'
+        return () => (used ??= use({ kind: 'client_assertion', subject: client_id, jti: read.jti, ends_at: read.exp }))
       },
     }
   },

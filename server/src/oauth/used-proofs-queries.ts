@@ -33,6 +33,10 @@ export const insertProofs = (proofs: readonly Proof[]) => sql(Position)`
   select asked.n from asked join used using (kind, subject, jti_hash)`
 
 /** Ten minutes after they have ended: a clock that was set back in the meantime makes none of them new. */
-export const forgetProofs = (now: string) => sql(Exactly({ count: Type.Integer() }))`
-  with gone as (delete from used_proofs where expires_at < ${now}::timestamptz - interval '10 minutes' returning 1)
+export const forgetProofs = (now: string, most: number) => sql(Exactly({ count: Type.Integer() }))`
+  with ended as (
+    select kind, subject, jti_hash from used_proofs
+     where expires_at < ${now}::timestamptz - interval '10 minutes'
+     order by expires_at limit ${most}::int),
+  gone as (delete from used_proofs u using ended e where (u.kind, u.subject, u.jti_hash) = (e.kind, e.subject, e.jti_hash) returning 1)
   select count(*)::int as count from gone`

@@ -68,3 +68,22 @@ test('TI-17 what has ended long ago is forgotten, and nothing else', async () =>
   ] as const)
     expect(await use(proof({ jti, ends_at: ends[jti] }))).toBe(isNew)
 })
+
+test('TI-17 however many have ended, no statement takes more than so many of them', async () => {
+  await asSuperuser(clone.ownerUrl, (client) => client.query('truncate used_proofs'))
+  const use = proofUsing(databases[0]!)
+  const ended = Math.floor(Date.now() / 1000) - 3600
+  await Promise.all(Array.from({ length: 7 }, (_, n) => use(proof({ jti: `ended-${n}`, ends_at: ended }))))
+  await use(proof({ jti: 'later', ends_at: ended + 7200 }))
+  const most: number[] = []
+  const watched: (typeof databases)[0] = {
+    ...databases[0]!,
+    transaction: async (mode, run, ...rest) => {
+      const reply = await databases[0]!.transaction(mode, run, ...rest)
+      most.push((reply as { count: number }).count)
+      return reply
+    },
+  }
+  expect(await forgetUsedProofs(watched, 3)).toBe(7)
+  expect(most).toEqual([3, 3, 1])
+})

@@ -28,5 +28,8 @@ export const proofUsing = (database: Database) => {
 }
 export type UseProof = ReturnType<typeof proofUsing>
 
-export const forgetUsedProofs = async (database: Database): Promise<number> =>
-  database.transaction('write', async (tx) => (await tx.one(forgetProofs(tx.now))).count)
+/** However many there are, no statement takes long: whoever comes while they go is not kept waiting. */
+export const forgetUsedProofs = async (database: Database, most_at_once = 5000): Promise<number> => {
+  const { count } = await database.transaction('write', (tx) => tx.one(forgetProofs(tx.now, most_at_once)))
+  return count < most_at_once ? count : count + (await forgetUsedProofs(database, most_at_once))
+}

@@ -59,15 +59,15 @@ const processOn = () => {
   const identify = identifyMachine(
     () => want(source as never, 'all'),
     { issuer, audience },
-    async () => {},
+    async () => async () => {},
   )
   const shown = (text: string) => ({ scheme: 'Bearer', token: text, proof: undefined, method: 'GET', path: '/' }) as const
   const said = (text = token): Promise<unknown> =>
-    identify(shown(text), fresh).then(
+    identify(shown(text), fresh, async () => {}).then(
       ({ type }) => type,
       (error: { code?: string }) => error.code,
     )
-  return { world, said, identify: () => identify(shown(token), fresh) }
+  return { world, said, identify: () => identify(shown(token), fresh, async () => {}) }
 }
 
 describe('identifying a machine', () => {

@@ -54,17 +54,23 @@ export const readLiveToken = (wantKeys: () => Wanted<KeySet>, accepted: Accepted
   }
 }
 
-/** Throws unless whoever shows a token is whom it is bound to, if it is bound to anybody. */
-export type RequireHolder = (shown: ShownToken, cnf_jkt: string | null, fresh: FreshReader) => Promise<void>
+/**
+ * Throws unless whoever shows a token is whom it is bound to, if it is bound to anybody. What the function does that is returned uses up
+ * his proof: it writes, and so it comes after the request has been counted.
+ */
+export type RequireHolder = (shown: ShownToken, cnf_jkt: string | null, fresh: FreshReader) => Promise<() => Promise<void>>
 
 /** Which machine a token of ours speaks for, and how far it reaches. */
 export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accepted, requireHolder: RequireHolder) => {
   const read = readLiveToken(wantKeys, accepted)
-  return async (shown: ShownToken, fresh: FreshReader): Promise<Actor> => {
+  return async (shown: ShownToken, fresh: FreshReader, identified: (actor: Actor) => Promise<void>): Promise<Actor> => {
     const { id, actor_type, actor_id, org_id, project_id, scope, cnf_jkt, act } = (await read(shown.token, fresh)).found
-    await requireHolder(shown, cnf_jkt, fresh)
+    const useProof = await requireHolder(shown, cnf_jkt, fresh)
     const token = { jti: id, tenant_id: org_id, project_id, actions: new Set(scope), ...(act && { act }) }
-    return { type: actor_type, id: actor_id, token }
+    const actor: Actor = { type: actor_type, id: actor_id, token }
+    await identified(actor)
+    await useProof()
+    return actor
   }
 }
 

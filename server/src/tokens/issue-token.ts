@@ -18,10 +18,10 @@ import { type Binding, claimsOf, signedToken } from './claims.ts'
 import { commitIssued, type Issuance } from './commit-issued.ts'
 import { type MachineClass, type TokenType, typeOf } from './machine-class.ts'
 import { narrowed, type Parent } from './narrow.ts'
-import { recordDenial } from './record-denial.ts'
+import type { DenialParts, DenialRecorder } from './record-denial.ts'
 import { type Bound, evaluateIssuance, type Grant, type Refusal, type TokenPolicy, type TokenRequest } from './token-policy.ts'
 
-export interface IssuerParts {
+export interface IssuerParts extends DenialParts {
   readonly database: Database
   readonly fresh: Fresh
   readonly append: Append
@@ -43,6 +43,8 @@ export interface Verified<C extends MachineClass> {
   readonly policy: () => TokenPolicy
   readonly keys: KeySet
   readonly moment: Moment
+  /** Why he gets nothing, though the credential is his; recorded. */
+  readonly refused?: { readonly problem: Problem; readonly why: string }
   /** What else it rests on, where it comes from another token. */
   readonly exchange?: Exchange
 }
@@ -107,7 +109,8 @@ const requireMayBeIssued = (trail: Trail, type: MachineClass, { place, facts }: 
 
 /** The decisions and the policies: whether, and if so which token. */
 const judged = <C extends MachineClass>(trail: Trail, { request, profile }: Asked<C>, verified: Verified<C>): Grant => {
-  const { bound, policy, exchange, moment } = verified
+  const { bound, policy, refused, exchange, moment } = verified
+  if (refused) throw new Refusing(refused.problem, refused.why)
   const refusal = profile?.refusals ?? refusals
   requireMayBeIssued(trail, bound.actor_type, verified, (problem) => new Refusing(problem, 'decision'))
   if (exchange && 'refused' in exchange) throw new Refusing(exchange.refused, exchange.why)
@@ -135,7 +138,7 @@ const most_tries = 4
  * The one issuer: whatever the class, a verified credential is judged, a token is signed, and nobody sees it before its row and its
  * record are committed in the state that it was judged in. There is no other place that makes one.
  */
-export const tokenIssuer = (parts: IssuerParts) => {
+export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder) => {
   const {
     database,
     fresh,
@@ -254,8 +257,7 @@ export const tokenIssuer = (parts: IssuerParts) => {
     } catch {
       // Then that is what was refused for.
     }
-    return recordDenial(
-      parts,
+    return denials.write(
       caller,
       { actor, key_id: credential_id, org_id: bound.org_id, project_id: bound.project_id, resource: bound.resources[0]! },
       {

@@ -1,4 +1,5 @@
 import { uuidPattern } from '@gatehouse/contract/shapes'
+import { LRUCache } from 'lru-cache'
 import { type Facts, factsOf } from '../authz/facts.ts'
 import { type Standing, wantStanding } from '../authz/standing.ts'
 import type { FreshReader } from '../epochs/fresh.ts'
@@ -7,10 +8,11 @@ import { Problem } from '../kernel/problem.ts'
 import { chainOf, wantChain } from '../policies/constraint-chain.ts'
 import { policyIn, wantPolicy } from '../policies/read-policy.ts'
 import { type Credential, endOfKey, keepHomes, keepOwners, wantCredential } from '../service-accounts/credential.ts'
+import { noteUseOfKeys } from '../service-accounts/credential-queries.ts'
 import type { Actor } from '../work/work.ts'
 import type { IssuerParts, Verified } from './issue-token.ts'
 import { keysOfBelonging } from './normalise-scope.ts'
-import { recordDenial } from './record-denial.ts'
+import type { DenialRecorder } from './record-denial.ts'
 import { readSlowDown, slowDownWrongs } from './slow-down.ts'
 import type { Bound } from './token-policy.ts'
 
@@ -104,8 +106,11 @@ export interface Claimed {
   readonly service_account_id?: string
 }
 
-/** True, or why not in the words of the record: the caller is not told. False: the secret is wrong. */
-export type Proved = boolean | 'wrong_assertion' | 'used_assertion'
+/**
+ * True, or why not in the words of the record: the caller is not told. False: the secret is wrong. What is good once is used up by the
+ * function, false where somebody was first: it writes, and so it comes after the request has been counted.
+ */
+export type Proved = boolean | 'wrong_assertion' | (() => Promise<boolean>)
 /** Whether he has it, found out with the same work whether or not there is such a key. */
 export type Prove = (credential: Credential | undefined, now: string) => Proved | Promise<Proved>
 
@@ -116,10 +121,19 @@ const nowhere = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const nobody: Located = { service_account_id: nowhere, key_id: nowhere, home: { org_id: nowhere, project_id: nowhere } }
 
 /** Whether a key of a service account opens: one way for all who bring one, so that guessing is slowed and recorded in one place. */
-export const serviceAccountGate = (parts: IssuerParts) => {
+export const serviceAccountGate = (parts: IssuerParts, denials: DenialRecorder) => {
   const homeOf = keepHomes(parts.database.reader)
   const ownerOf = keepOwners(parts.database.reader)
   const slow = slowDownWrongs()
+
+  /** In which minute a key's last use was noted by this process. Where a token is issued, that is noted beside it. */
+  const noted = new LRUCache<string, string>({ max: 50_000 })
+  const noteUse = async (key_id: string, now: string): Promise<void> => {
+    const minute = now.slice(0, 16)
+    if (noted.get(key_id) === minute) return
+    noted.set(key_id, minute)
+    await parts.database.transaction('write', (tx) => tx.many(noteUseOfKeys([key_id], now)))
+  }
 
   const locate = async ({ key_id, service_account_id }: Claimed): Promise<Located> => {
     const owner = service_account_id ?? (await ownerOf(isId.test(key_id) ? key_id : nobody.key_id)) ?? nobody.service_account_id
@@ -127,30 +141,26 @@ export const serviceAccountGate = (parts: IssuerParts) => {
     return home ? { service_account_id: owner, key_id, home } : nobody
   }
 
-  /** Always the same answer, however it came about, and ever later; of a known key it is recorded. */
-  const refuse = async (caller: Caller, key_id: string, came_at: number, read: ReadKey, why: string): Promise<never> => {
+  /**
+   * Always the same answer, however it came about, and ever later. Of a known key it is recorded, which neither hastens the answer nor
+   * delays it nor makes it another one.
+   */
+  const refuse = async (caller: Caller, key_id: string, came_at: number, read: ReadKey, why: Wrong): Promise<never> => {
     const figures = await readSlowDown(caller.fresh)
-    const attempts = read.credential ? slow.countOf(key_id, figures) : null
-    const recording =
-      attempts === null
-        ? undefined
-        : recordDenial(
-            parts,
-            caller,
-            {
-              actor: { type: 'service_account', id: read.service_account_id },
-              key_id,
-              ...read.home,
-              resource: { type: 'project', id: read.home.project_id },
-            },
-            // Nobody was verified, so nothing that he wrote goes into the record.
-            { reason_code: 'token_invalid', why, request: {}, allowed_audiences: [], attempts },
-          )
-    try {
-      await slow.untilAnswered(key_id, caller.source_ip, came_at, figures)
-    } finally {
-      await recording
-    }
+    const attempts = read.credential ? slow.countOf(key_id, why, figures) : null
+    if (attempts !== null)
+      denials.writeAside(
+        caller,
+        {
+          actor: { type: 'service_account', id: read.service_account_id },
+          key_id,
+          ...read.home,
+          resource: { type: 'project', id: read.home.project_id },
+        },
+        // Nobody was verified, so nothing that he wrote goes into the record.
+        { reason_code: 'token_invalid', why: why.why, request: {}, allowed_audiences: [], attempts },
+      )
+    await slow.untilAnswered(key_id, caller.source_ip, came_at, figures)
     throw new Problem('token_invalid')
   }
 
@@ -166,8 +176,10 @@ export const serviceAccountGate = (parts: IssuerParts) => {
     // Before anything is asked about the key, and whether or not there is one.
     const proved = await prove(read.credential, read.moment.now)
     const end = read.credential ? endOf(read.credential, read.standing, read.moment.now) : 'unknown'
-    if (proved !== true || end !== null)
-      return refuse(caller, claimed.key_id, came_at, read, proved === true ? String(end) : proved || 'wrong_secret')
+    const isRight = proved === true || typeof proved === 'function'
+    if (!isRight || end !== null) return refuse(caller, claimed.key_id, came_at, read, isRight ? String(end) : proved || 'wrong_secret')
+    await caller.identified({ type: 'service_account', id: read.service_account_id })
+    if (proved !== true && !(await proved())) return refuse(caller, claimed.key_id, came_at, read, 'used_assertion')
     return read as R & { standing: Standing }
   }
 
@@ -211,6 +223,7 @@ export const serviceAccountGate = (parts: IssuerParts) => {
     /** Only whose the key is. */
     identify: async (caller: Caller, claimed: Claimed, prove: Prove): Promise<Actor> => {
       const read = await opened(caller, claimed, performance.now(), prove, (located) => readKey(caller.fresh, located))
+      await noteUse(read.key_id, read.moment.now)
       return { type: 'service_account', id: read.service_account_id }
     },
     /** Where an account lives; it never moves. */

@@ -114,8 +114,9 @@ export const compareVerification = async (_world: World, { accounts, ports }: Se
   const identify = identifyMachine(
     () => ({ source: { name: 'keys' } }) as never,
     accepted,
-    async () => {},
+    async () => async () => {},
   )
+  const nothing = async () => {}
   const shown = (token: string) => ({ scheme: 'Bearer', token, proof: undefined, method: 'GET', path: '/' }) as const
 
   // Each refuses the same token when a letter of it is changed.
@@ -123,13 +124,13 @@ export const compareVerification = async (_world: World, { accounts, ports }: Se
   const refusals = await Promise.allSettled([
     jwtVerify(bent, jose_key),
     (async () => verifyToken(bent, keys, accepted, now))(),
-    identify(shown(bent), fresh),
+    identify(shown(bent), fresh, nothing),
   ])
   if (refusals.some(({ status }) => status === 'fulfilled')) throw new Error('a token that was changed was taken')
 
   const contestants = {
     'gatehouse, first sight': (index: number) => verifyToken(tokenAt(index), keys, accepted, now),
-    'gatehouse, seen before, held against its record': (index: number) => identify(shown(tokenAt(index)), fresh),
+    'gatehouse, seen before, held against its record': (index: number) => identify(shown(tokenAt(index)), fresh, nothing),
     'jose jwtVerify': by_jose,
   }
   const measured = Object.fromEntries(Object.keys(contestants).map((name) => [name, [] as Awaited<ReturnType<typeof rateOf>>[]]))
