@@ -18,10 +18,7 @@ const field = (maxLength: number, description: string) => Type.Optional(Type.Str
 const client = {
   client_id: field(200, 'The id of a service account’s key. Not needed where the header says it.'),
   client_secret: field(200, 'Its secret (`client_secret_post`), unless it is in the header (`client_secret_basic`).'),
-  client_assertion: field(
-    16_384,
-    'A JWT that the client signed with the key whose public part is registered (`private_key_jwt`, RFC 7523).',
-  ),
+  client_assertion: field(8192, 'A JWT that the client signed with the key whose public part is registered (`private_key_jwt`, RFC 7523).'),
   client_assertion_type: field(200, '`urn:ietf:params:oauth:client-assertion-type:jwt-bearer`.'),
 }
 export type ClientForm = Static<ReturnType<typeof Form<typeof client>>>
@@ -33,12 +30,12 @@ const TokenForm = Form({
   audience: field(200, 'For whom the token is; one, and an allowed one.'),
   resource: field(200, 'The same as `audience`, by the name of RFC 8707.'),
   subject_token: field(
-    16_384,
+    8192,
     'In an exchange (RFC 8693): a token of an account of the client’s own project, to get one that holds as much or less of it.',
   ),
   subject_token_type: field(200, `\`${tokenTypes.access_token}\`, or \`${tokenTypes.jwt}\` for the same.`),
   requested_token_type: field(200, `\`${tokenTypes.access_token}\`; nothing else is issued.`),
-  actor_token: field(16_384, 'Refused: who acts is the client.'),
+  actor_token: field(8192, 'Refused: who acts is the client.'),
   actor_token_type: field(200, 'Refused, as well.'),
 })
 export type TokenForm = Static<typeof TokenForm>
@@ -73,7 +70,7 @@ export const issueOAuthToken = operation({
   problems: ['unsupported_grant_type', 'invalid_scope', 'invalid_target', 'subject_token_invalid'],
 })
 
-const token = Type.String({ minLength: 1, maxLength: 16_384, description: 'The token in question.' })
+const token = Type.String({ minLength: 1, maxLength: 8192, description: 'The token in question.' })
 const hint = field(200, 'Of which type it may be; not needed, and not looked at.')
 
 export const Introspection = Type.Object(

@@ -22,13 +22,14 @@ const describing = ({ code, message, details }: Problem): string => {
 }
 
 /** A refusal as OAuth tells it. Of what the caller sent, it names at most a field. */
-export const oauthRefusal = (problem: Problem) => {
-  const { error, status } = oauthErrorOf(problem.code)
-  return { status, body: { error, error_description: describing(problem).replaceAll(unsaid, '?').slice(0, 500) } }
+export const oauthRefusal = (problem: Problem, is_token_shown: boolean) => {
+  const { error, status } = oauthErrorOf(problem.code, is_token_shown)
+  const said = error === 'invalid_token' ? problem.message : describing(problem)
+  return { status, body: { error, error_description: said.replaceAll(unsaid, '?').slice(0, 500) } }
 }
 
-/** A challenge in the manner in which the caller tried; who did not try in a header could have. */
-export const oauthChallenge = (authorization = ''): string => {
-  if (/^dpop(?: |$)/i.test(authorization)) return 'DPoP error="invalid_token"'
-  return /^bearer(?: |$)/i.test(authorization) ? 'Bearer error="invalid_token"' : 'Basic realm="gatehouse", charset="UTF-8"'
-}
+/** Whether somebody shows a token, in the manner of either scheme. */
+export const isTokenShown = (authorization = ''): boolean => /^(?:Bearer|DPoP)(?: |$)/i.test(authorization)
+
+/** For a client: it could have said in the header who it is. */
+export const clientChallenge = 'Basic realm="gatehouse", charset="UTF-8"'

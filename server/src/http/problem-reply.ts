@@ -4,7 +4,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../kernel/problem.ts'
 import { JsonRefused } from '../kernel/strict-json.ts'
 import { guardHeaders } from './guard-headers.ts'
-import { oauthChallenge, oauthRefusal } from './oauth-reply.ts'
+import { clientChallenge, isTokenShown, oauthRefusal } from './oauth-reply.ts'
 import { validationDetails } from './validation.ts'
 
 const fastifyCodes: Record<string, ProblemCode> = {
@@ -14,7 +14,7 @@ const fastifyCodes: Record<string, ProblemCode> = {
 }
 
 /** Whatever was thrown, as a problem: known ones as they are, the framework's by name, everything else is our own fault. */
-const asProblem = (error: unknown): Problem => {
+export const asProblem = (error: unknown): Problem => {
   if (error instanceof Problem) return error
   if (error instanceof JsonRefused) return new Problem('invalid_request', { reason: error.message })
   const { validation, validationContext, code, statusCode } = error as Partial<FastifyError>
@@ -53,10 +53,14 @@ export const replyWithProblem = (error: unknown, request: FastifyRequest, reply:
     request.log.error({ correlation_id: request.id, err: problem.cause ?? error, code: problem.code }, 'request failed')
   const retry = retryAfterSeconds(problem)
   if (retry !== undefined) reply.header('retry-after', retry)
-  const isOAuth = request.routeOptions.config.operation?.speaks === 'oauth'
-  const { status, body } = isOAuth ? oauthRefusal(problem) : { status: problem.status, body: problemBody(problem, request.id) }
+  const { operation } = request.routeOptions.config
   const { authorization } = request.headers
-  if (status === 401) reply.header('www-authenticate', isOAuth ? oauthChallenge(authorization) : challenge(problem, authorization))
+  const isOAuth = operation?.speaks === 'oauth'
+  const isShown = isTokenShown(authorization)
+  const { status, body } = isOAuth
+    ? oauthRefusal(problem, isShown && operation.identified_by === 'client')
+    : { status: problem.status, body: problemBody(problem, request.id) }
+  if (status === 401) reply.header('www-authenticate', isOAuth && !isShown ? clientChallenge : challenge(problem, authorization))
   return reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
 }
 

@@ -2,6 +2,7 @@ import { actorTypes } from '@gatehouse/contract/operation'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { machineWithSecret } from '../../../test/machine-credential.ts'
 import type { Actor } from '../work/work.ts'
 import { rateKey } from './rate.ts'
 
@@ -82,6 +83,77 @@ describe('rate limits', () => {
     expect((await keys()).status).toBe(429)
   })
 
+  const token = '/api/v1/auth/service-account/token'
+  const formHeaders = { 'content-type': 'application/x-www-form-urlencoded' }
+
+  test.for([
+    ['no JSON', token, { raw: '{' }],
+    ['not what is asked for', token, { raw: '{"x":1}' }],
+    ['too large', token, { raw: `{"scope":"${'a'.repeat(20_000)}"}` }],
+    ['a form that has no grant', '/oauth2/token', { raw: 'a=b', headers: formHeaders }],
+    ['a form that is none', '/oauth2/introspect', { raw: '%', headers: formHeaders }],
+    ['of another type', token, { raw: 'a=b', headers: { 'content-type': 'text/plain' } }],
+  ] as const)('HO-04 a request that should say itself who asks, and is %s, counts against its address', async ([, path, sending]) => {
+    await live.setPolicy(strangers, 2)
+    const send = () => live.call(null, 'POST', path, sending, url)
+    const seen = [(await send()).status, (await send()).status, (await send()).status]
+    expect(seen.slice(0, 2).every((status) => status >= 400 && status < 429)).toBe(true)
+    expect(seen[2]).toBe(429)
+  })
+
+  test('HO-04 past the limit of an address large bodies are not read, and a right secret still gets in', async () => {
+    await live.setPolicy(strangers, 2)
+    const machine = await machineWithSecret(live)
+    expect(await statuses(2, null)).toEqual([401, 401])
+    const large = `{"x":"${'y'.repeat(5000)}"`
+    const refused = await live.call(null, 'POST', token, { raw: large }, url)
+    expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limit_exceeded' } })
+    const before = await live.call(null, 'POST', '/oauth2/token', { raw: large.replaceAll('"', ''), headers: formHeaders }, url)
+    expect(before.status).toBe(429)
+    expect((await machine.ask({}, {}, url)).status).toBe(200)
+    // One that does not say how large it is may be large.
+    const stream = new ReadableStream({
+      pull(controller) {
+        controller.enqueue(new TextEncoder().encode(JSON.stringify(machine.credential)))
+        controller.close()
+      },
+    })
+    const headers = { 'content-type': 'application/json' }
+    expect((await fetch(url + token, { method: 'POST', body: stream, headers, duplex: 'half' } as RequestInit)).status).toBe(429)
+    await live.setPolicy(strangers, 100)
+    expect((await live.call(null, 'POST', token, { raw: large }, url)).status).toBe(400)
+  })
+
+  test('HO-04 whoever has got hold of a token uses up what it has, and the right secret still gets the next one, up to the same limit', async () => {
+    const [machine, another] = [await machineWithSecret(live), await machineWithSecret(live)]
+    const { body } = await machine.ask({}, {}, url)
+    await live.setPolicy('rate_limit.machine_requests_per_minute', 3)
+    const authorization = `Bearer ${body.access_token}`
+    const use = () => live.call(null, 'GET', `/api/v1/projects/${seeded.project.aurora}`, { headers: { authorization } }, url)
+    // Who has only a token and says that he is its client is counted with its other uses.
+    const revoke = () => live.call(null, 'POST', '/oauth2/revoke', { raw: 'token=x', headers: { ...formHeaders, authorization } }, url)
+    try {
+      const used = [await use(), await use(), await revoke(), await use(), await revoke()]
+      expect(used.map(({ status }) => status)).toEqual([200, 200, 200, 429, 429])
+      const asked = [await machine.ask({}, {}, url), await machine.ask({}, {}, url), await machine.ask({}, {}, url)]
+      expect(asked.map(({ status }) => status)).toEqual([200, 200, 429])
+      expect((await another.ask({}, {}, url)).status).toBe(200)
+    } finally {
+      await live.setPolicy('rate_limit.machine_requests_per_minute', 6000)
+    }
+  })
+
+  test('HO-04 where anybody may send a body it is at most 16 KiB', async () => {
+    const padded = (bytes: number) => '{}'.padStart(bytes, ' ')
+    expect((await live.call(null, 'POST', token, { raw: padded(16 * 1024) }, url)).body.code).toBe('validation_error')
+    expect((await live.call(null, 'POST', token, { raw: padded(16 * 1024 + 1) }, url)).status).toBe(413)
+    const form = (bytes: number) => ({ raw: 'a='.padEnd(bytes, 'b'), headers: formHeaders })
+    for (const path of ['/oauth2/token', '/oauth2/introspect', '/oauth2/revoke']) {
+      expect((await live.call(null, 'POST', path, form(16 * 1024), url)).status).toBe(400)
+      expect((await live.call(null, 'POST', path, form(16 * 1024 + 1), url)).status).toBe(413)
+    }
+  })
+
   test('HO-04 the limit is refused before the body is read and leaves no record', async () => {
     await live.setPolicy(people, 1)
     expect((await me('anna')).status).toBe(200)
@@ -121,7 +193,7 @@ describe('rate limits', () => {
 
 test('HO-04 two callers are never counted under one key (C4)', () => {
   const ids = fc.oneof(fc.uuid(), fc.ipV4(), fc.ipV6(), fc.constantFrom('', ' ', 'user', 'address ::1'))
-  const counted = fc.constantFrom('api' as const, 'machine' as const, 'decision' as const)
+  const counted = fc.constantFrom('api' as const, 'machine' as const, 'credential' as const, 'decision' as const)
   const caller = fc.oneof(
     fc.record({ type: fc.constantFrom(...actorTypes), id: ids }).chain((actor) => counted.map((as) => ({ as, actor, ip: '::1' }))),
     fc

@@ -39,10 +39,26 @@ const minuteMs = 60_000
 /** So many callers are remembered; who has not asked for longest is forgotten first, and begins anew. */
 const mostCallers = 100_000
 
-/** Counts a request against its caller's limit, which is policy; throws where it is exceeded. */
-export const requestCounter = () => {
+const exceeded = ({ began }: Minute, now: number) =>
+  new Problem('rate_limit_exceeded', { retry_after_seconds: Math.ceil((began + minuteMs - now) / 1000) })
+
+/** Even past the limit of his address whoever has the right secret gets in; nobody needs more than this to show it. */
+const smallBytes = 4096
+
+const isSmall = ({ headers }: FastifyRequest): boolean =>
+  headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= smallBytes
+
+export interface Counter {
+  /** Counts a request against its caller's limit, which is policy; throws where it is exceeded. */
+  readonly count: (request: FastifyRequest) => Promise<void>
+  /** Before the body of somebody unknown is read: throws where it is large and his address has used up its limit. Counts nothing. */
+  readonly requireWorthReading: (request: FastifyRequest) => Promise<void>
+}
+
+export const requestCounter = (): Counter => {
   const minutes = recentlyUsed<Minute>(mostCallers)
-  return async (request: FastifyRequest): Promise<void> => {
+
+  const count = async (request: FastifyRequest): Promise<void> => {
     const counted = countedAs(request)
     const most = await readPolicyFresh(request.fresh, limitOf(counted))
     const caller = rateKey(counted, request.actor, request.ip)
@@ -53,7 +69,16 @@ export const requestCounter = () => {
       return
     }
     minute.requests += 1
-    if (minute.requests > most)
-      throw new Problem('rate_limit_exceeded', { retry_after_seconds: Math.ceil((minute.began + minuteMs - now) / 1000) })
+    if (minute.requests > most) throw exceeded(minute, now)
   }
+
+  const requireWorthReading = async (request: FastifyRequest): Promise<void> => {
+    if (isSmall(request)) return
+    const minute = minutes.get(rateKey('anonymous', null, request.ip))
+    const now = performance.now()
+    if (!minute || now >= minute.began + minuteMs) return
+    if (minute.requests >= (await readPolicyFresh(request.fresh, limitOf('anonymous')))) throw exceeded(minute, now)
+  }
+
+  return { count, requireWorthReading }
 }

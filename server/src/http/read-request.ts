@@ -31,6 +31,13 @@ export const shownTokenOf = ({ authorization, dpop, method, path }: Showing): Sh
   return { scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer', token, proof: dpop, method, path }
 }
 
+/** Of two of these headers Node keeps the first, and whoever stands before us may keep the other. */
+export const requireOneAuthorization = (raw_headers: readonly string[]): void => {
+  const names = raw_headers.filter((_text, index) => index % 2 === 0)
+  if (names.filter((name) => name.length === 13 && name.toLowerCase() === 'authorization').length > 1)
+    throw new Problem('invalid_request', { reason: 'two credentials' })
+}
+
 /** A header that was sent twice is two texts, of which neither is meant. */
 export const oneText = (header: string | string[] | undefined): string | undefined => (Array.isArray(header) ? header.join(', ') : header)
 

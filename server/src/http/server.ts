@@ -22,7 +22,15 @@ import { openApiDocument } from './openapi.ts'
 import { asProblem, rawProblem, replyWithProblem } from './problem-reply.ts'
 import { type Counter, requestCounter } from './rate.ts'
 import { readForm } from './read-form.ts'
-import { oneText, requireMedia, requireNoCredentialInQuery, type ShownToken, settleRequest, shownTokenOf } from './read-request.ts'
+import {
+  oneText,
+  requireMedia,
+  requireNoCredentialInQuery,
+  requireOneAuthorization,
+  type ShownToken,
+  settleRequest,
+  shownTokenOf,
+} from './read-request.ts'
 import { compileValidator } from './validation.ts'
 
 declare module 'fastify' {
@@ -52,6 +60,8 @@ export interface ServerParts extends Rails {
   readonly identify: (shown: ShownToken, showing: Showing) => Promise<Actor>
   /** Which machine an OAuth client is; throws a problem if none. */
   readonly identifyClient: (caller: Caller, form: unknown) => Promise<Actor>
+  /** What is still written when its request has been answered: the server is closed when that is. */
+  readonly aside?: { readonly settled: () => Promise<void>; readonly close: () => Promise<void> }
   readonly logger: FastifyServerOptions['logger']
   readonly metrics?: Metrics
   readonly onRejected?: OnRejected
@@ -141,6 +151,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.decorateRequest('fresh')
   const drain = drainOnClose(app, parts.drain_seconds ?? 0)
   app.decorate('hurry', drain.hurry)
+  app.addHook('onClose', async () => parts.aside?.close())
   // First of all hooks, so that no answer escapes it.
   app.addHook('onRequest', (request, reply, done) => {
     observe(request, reply, observers)
@@ -166,14 +177,16 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(guardHeaders).header('x-request-id', request.id).header('x-correlation-id', request.id)
+    const { operation } = request.routeOptions.config
+    // First of all: whatever is refused from here on is counted, under a limit that is read.
+    if (operation) request.fresh = parts.fresh.forRequest()
     // Node would refuse this itself, without an id or a body.
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new Problem('invalid_request')
-    const { operation } = request.routeOptions.config
     // Pragma is for caches from before the other header.
     if (operation?.speaks === 'oauth') reply.header('pragma', 'no-cache')
-    if (operation) request.fresh = parts.fresh.forRequest()
     requireNoCredentialInQuery(request.query as object)
     if (!operation) return
+    requireOneAuthorization(request.raw.rawHeaders)
     if (operation.identified_by !== 'bearer') {
       requireMedia(operation, request.headers)
       return requireWorthReading(request)

@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 
 const yearOne = Date.parse('0001-01-01T00:00:00.000Z')
@@ -16,11 +16,39 @@ const strict = {
   removeAdditional: false,
   coerceTypes: false,
 } as const
-const bodies = new Ajv({ ...strict })
-const queries = new Ajv({ ...strict })
+const first = new Ajv({ ...strict, allErrors: false })
+const all = new Ajv({ ...strict })
 
-export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) =>
-  (httpPart === 'querystring' ? queries : bodies).compile(schema)
+/** Whether so many values, at most, stand in what was sent. */
+const holdsAtMost = (most: number, value: unknown): boolean => {
+  let left = most
+  const within = (each: unknown): boolean => {
+    left -= 1
+    if (left < 0) return false
+    return typeof each !== 'object' || each === null || Object.values(each).every(within)
+  }
+  return within(value)
+}
+
+/** Of so much we tell everything that is wrong with it; of more, only what was met first: a refusal must not be dear. */
+const toldWhole = 1000
+
+export const compileValidator: FastifySchemaCompiler<object> = ({ schema }) => {
+  const isValid = first.compile(schema)
+  let tellAll: ValidateFunction | undefined
+  const validate = (value: unknown): boolean => {
+    validate.errors = null
+    if (isValid(value)) return true
+    validate.errors = isValid.errors ?? []
+    if (!holdsAtMost(toldWhole, value)) return false
+    tellAll ??= all.compile(schema)
+    tellAll(value)
+    validate.errors = tellAll.errors ?? []
+    return false
+  }
+  validate.errors = null as ErrorObject[] | null
+  return validate
+}
 
 const plainInteger = /^-?(?:0|[1-9]\d{0,14})$/
 

@@ -165,6 +165,15 @@ describe('depth and encoding', () => {
     expect(parse(JSON.stringify('['.repeat(1000)))).toBe('['.repeat(1000))
   })
 
+  test('HO-04 an object has at most 1000 members, wherever it stands; lists may be longer', () => {
+    const object = (size: number) => `{${Array.from({ length: size }, (_, n) => `"k${n}":1`).join(',')}}`
+    expect(Object.keys(parse(object(1000)) as object)).toHaveLength(1000)
+    expect(isRefused(parse, object(1001))).toBe(true)
+    expect(isRefused(parse, `[{"a":${object(1001)}}]`)).toBe(true)
+    expect(parse(`[${object(600)},${object(600)}]`)).toHaveLength(2)
+    expect(parse(JSON.stringify(Array(5000).fill(1)))).toHaveLength(5000)
+  })
+
   test.for([
     ['a byte order mark', Buffer.from('\ufeff{}', 'utf8')],
     ['UTF-16 little endian', Buffer.from('{"a":1}', 'utf16le')],

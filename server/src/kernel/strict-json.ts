@@ -1,6 +1,8 @@
 import { isAscii } from 'node:buffer'
 
 const maxDepth = 32
+/** Of one object; whoever sends more wants to keep us busy. */
+const maxMembers = 1000
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 // A key that would reach a prototype has no honest use in a request.
 const poisoned = new Set(['__proto__', 'constructor', 'prototype'])
@@ -59,7 +61,7 @@ const noteMember = (members: Set<string>, quoted: string): void => {
   const name = quoted.includes('\\') ? spelledOut(quoted) : quoted.slice(1, -1)
   if (members.has(name)) refuse('a member appears twice')
   if (poisoned.has(name)) refuse('a member name is not allowed')
-  members.add(name)
+  if (members.add(name).size > maxMembers) refuse(`more than ${maxMembers} members`)
 }
 
 const settle = (value: unknown): unknown => {

@@ -233,7 +233,7 @@ describe('what is refused', () => {
     ['what it does not hold', { scope: 'project.role.assign' }, 400, 'invalid_scope'],
     ['everything', { scope: '*' }, 400, 'invalid_scope'],
     ['a tab between keys', { scope: 'project.read\tallocation.read' }, 400, 'invalid_scope'],
-    ['a scope without end', { scope: 'a '.repeat(5000) }, 400, 'invalid_request'],
+    ['a scope without end', { scope: 'a '.repeat(4500) }, 400, 'invalid_request'],
     ['a secret without end', { client_secret: 'a'.repeat(201) }, 400, 'invalid_request'],
   ])('TI-17 RFC 6749 %s', async ([, fields, status, error]) => {
     const client = await oauthClient(live)
