@@ -61,6 +61,7 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
   const issuer = await localIssuer()
   await seedDevelopment({ databaseUrl: clone.appUrl, issuer: issuer.issuer, keys: testKeys })
   const closing: (() => Promise<unknown>)[] = [issuer.stop, clone.drop]
+  const settling: (() => Promise<void>)[] = []
 
   /** One more process's worth of server on the same database. */
   const replica = async (changed: Broken = {}, signing: Partial<KeyMaking> = {}) => {
@@ -91,7 +92,9 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
       }),
       logger: false,
     }
-    const app = await createServer(typeof changed === 'function' ? changed(parts) : { ...parts, ...changed })
+    const used = typeof changed === 'function' ? changed(parts) : { ...parts, ...changed }
+    const app = await createServer(used)
+    if (used.aside) settling.push(used.aside.settled)
     await app.listen({ host: '127.0.0.1', port })
     closing.unshift(async () => {
       await app.close()
@@ -139,8 +142,11 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
   const owner = new pg.Client({ connectionString: clone.ownerUrl, application_name: 'gatehouse-test' })
   await owner.connect()
   closing.unshift(() => owner.end())
-  const sql = async <Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> =>
-    (await owner.query(text, values)).rows as Row[]
+  const sql = async <Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> => {
+    // Whoever looks at the record looks when all of it is written.
+    if (text.includes('audit_logs')) for (const settled of settling) await settled()
+    return (await owner.query(text, values)).rows as Row[]
+  }
 
   return {
     url: first.url,

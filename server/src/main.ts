@@ -51,6 +51,10 @@ const start = async () => {
       cursor_key: await ownSecret(database, ring, 'cursor_key'),
       issuer: { url: config.public_url, audience: config.token_audience },
       keys: { want: keySetSource(ring), sign: createSigner({ ring, transit }), tendSoon: () => next_key.emit('wanted') },
+      onUnrecorded: (what, err) => {
+        metrics.refusalUnrecorded(what)
+        app?.log.error({ err }, `the record of a refused token is ${what}`)
+      },
     }),
     logger: loggerOptions(config.log_level),
     metrics,

@@ -34,6 +34,7 @@ import { tenancyRoutes } from './tenancy/tenancy-routes.ts'
 import { endTokensOfOrganization, endTokensOfProject } from './tokens/end-with-scope.ts'
 import { identifyMachine, issuerNamedBy, type RequireHolder } from './tokens/identify-machine.ts'
 import { type GateAndIssuer, gateAndIssuer } from './tokens/issuing.ts'
+import type { DenialParts } from './tokens/record-denial.ts'
 import { tokenAdminRoutes } from './tokens/token-admin-routes.ts'
 import { tokenRoutes } from './tokens/token-routes.ts'
 import type { Actor } from './work/work.ts'
@@ -64,6 +65,8 @@ export interface Parts {
     /** A next key is needed; it is made aside. */
     readonly tendSoon: () => void
   }
+  /** That a token was refused is not in the record yet, or will never be. */
+  readonly onUnrecorded?: DenialParts['onUnrecorded']
 }
 
 /** Every operation with the verb that answers it. */
@@ -100,8 +103,8 @@ const identifyWith = (
 }
 
 /** The product behind its HTTP door; who composes a server adds how it is observed and stopped. */
-export const composed = ({ database, fresh, append, verify, cursor_key, tokens, issuer, keys }: Parts) => {
-  const issuing = gateAndIssuer({ database, fresh, append, issuer, keys })
+export const composed = ({ database, fresh, append, verify, cursor_key, tokens, issuer, keys, onUnrecorded }: Parts) => {
+  const issuing = gateAndIssuer({ database, fresh, append, issuer, keys, ...(onUnrecorded && { onUnrecorded }) })
   const useProof = proofUsing(database)
   const holders = holding(useProof, issuer.url)
   const identify = identifyWith({ tokens, database, append, issuer, keys }, holders.requireHolder)
@@ -115,6 +118,7 @@ export const composed = ({ database, fresh, append, verify, cursor_key, tokens, 
     cursors: sealedCursors(cursor_key),
     identify,
     identifyClient: oauth.identifyClient,
+    aside: issuing.denials,
   }
 }
 

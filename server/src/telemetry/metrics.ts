@@ -22,6 +22,8 @@ export interface Metrics {
   rateLimited(caller: string): void
   decided(outcome: 'allow' | 'deny', reason: string): void
   auditAppended(rows: number): void
+  /** That a token was refused could not be recorded in time, or not at all. */
+  refusalUnrecorded(what: 'late' | 'lost'): void
   /** Everything up to now is under signed checkpoints, of which there are so many. */
   checkpointed(number: number): void
   watchPool(stats: () => PoolStats): void
@@ -83,6 +85,7 @@ export const createMetrics = (): Metrics => {
   const rejected = counter('gatehouse_auth_rejected_total', 'Requests answered 401, by problem code.', ['code'])
   const limited = counter('gatehouse_rate_limited_total', 'Requests answered 429, by kind of caller.', ['caller'])
   const decisions = tally('gatehouse_decisions_total', 'Answers of the decision engine, by outcome and reason.', ['outcome', 'reason'])
+  const unrecorded = counter('gatehouse_refusals_unrecorded_total', 'Refused tokens whose record was late, or was lost.', ['what'])
   const rows = counter('gatehouse_audit_rows_total', 'Rows handed to the audit chains; those of a rolled back transaction included.')
 
   let lastCheckpoint: { number: number; at: number } | undefined
@@ -119,6 +122,7 @@ export const createMetrics = (): Metrics => {
     rateLimited: (caller) => limited.inc({ caller }),
     decided: (outcome, reason) => decisions(`${outcome} ${reason}`, () => ({ outcome, reason })),
     auditAppended: (count) => rows.inc(count),
+    refusalUnrecorded: (what) => unrecorded.inc({ what }),
     checkpointed: (number) => {
       lastCheckpoint = { number, at: performance.now() }
     },

@@ -28,8 +28,13 @@ const sign = createSigner({ ring, transit: null })
 const issuingWith = async (changed: Partial<IssuerParts> | ((parts: IssuerParts) => Partial<IssuerParts>)) =>
   live.replica((parts: ServerParts) => {
     const good: IssuerParts = { ...parts, keys: { want: keySetSource(ring), sign }, issuer: tokenIssuer }
-    const [broken] = tokenRoutes(gateAndIssuer({ ...good, ...(typeof changed === 'function' ? changed(good) : changed) }))
-    return { ...parts, answers: parts.answers.map((each) => (each.operation.id === broken!.operation.id ? broken! : each)) }
+    const issuing = gateAndIssuer({ ...good, ...(typeof changed === 'function' ? changed(good) : changed) })
+    const [broken] = tokenRoutes(issuing)
+    return {
+      ...parts,
+      aside: issuing.denials,
+      answers: parts.answers.map((each) => (each.operation.id === broken!.operation.id ? broken! : each)),
+    }
   })
 const signingWith = (act: Sign) => issuingWith({ keys: { want: keySetSource(ring), sign: act } })
 
@@ -50,7 +55,7 @@ const asBearer = (token: string, base?: string) =>
 describe('an idempotency key', () => {
   const key = (name: string) => ({ 'idempotency-key': name })
 
-  test('TI-19 is good for one token: again it is 409 with the session, with another body 422, and never a token', async () => {
+  test('TI-19 T15 is good for one token: again it is 409 with the session, with another body 422, and never a token', async () => {
     const sa = await machine()
     const first = await sa.ask({}, key('one'))
     expect(first.status).toBe(200)
@@ -66,14 +71,14 @@ describe('an idempotency key', () => {
     expect((await sa.ask({}, key('two'))).status).toBe(200)
   })
 
-  test('TI-19 is each caller’s own, and is not looked at before the secret is verified', async () => {
+  test('TI-19 T15 is each caller’s own, and is not looked at before the secret is verified', async () => {
     const [one, other] = [await machine(), await machine()]
     expect(codes([await one.ask({}, key('same')), await other.ask({}, key('same'))])).toEqual(['200', '200'])
     expect(codes([await one.ask({ client_secret: 'wrong' }, key('same'))])).toEqual(['401 token_invalid'])
     expect(codes([await one.ask({ client_secret: 'wrong', ttl_seconds: 5 }, key('same'))])).toEqual(['401 token_invalid'])
   })
 
-  test('TI-18 TI-19 what is kept of it holds neither secret nor token, and the secret is no part of what was asked', async () => {
+  test('TI-18 TI-19 T15 what is kept of it holds neither secret nor token, and the secret is no part of what was asked', async () => {
     const sa = await machine()
     const { body } = await sa.ask({}, key('kept'))
     const [kept] = await live.sql(`select * from idempotency_keys where actor_id = $1`, [sa.service_account_id])
@@ -82,7 +87,7 @@ describe('an idempotency key', () => {
     for (const secret of [sa.client_secret, body.access_token, body.access_token.split('.')[2]]) expect(text).not.toContain(secret)
   })
 
-  test('TI-19 used for the first time by fifty at once, on two servers, issues one token and leaves one record', async () => {
+  test('TI-19 T15 used for the first time by fifty at once, on two servers, issues one token and leaves one record', async () => {
     const other = await live.replica()
     const sa = await machine()
     const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => sa.ask({}, key('fifty'), n % 2 ? other.url : undefined)))

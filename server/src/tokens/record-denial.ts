@@ -1,7 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
 import type { Database } from '../db/database.ts'
-import { type Actor, newTrail } from '../work/work.ts'
+import { type Actor, newTrail, type Work } from '../work/work.ts'
+import { type Job, tenantLanes, type Way } from './lanes.ts'
 import { normaliseScope } from './normalise-scope.ts'
 import type { TokenRequest } from './token-policy.ts'
 
@@ -31,43 +33,122 @@ export interface Denial {
 
 const known = <T>(value: T | undefined, values: readonly T[]): T | null => (value !== undefined && values.includes(value) ? value : null)
 
-/** Writes that a token was refused into the tenant's own log, in a transaction of its own. */
-export const recordDenial = async (
-  { database, append }: { readonly database: Database; readonly append: Append },
-  { correlation_id, source_ip }: { readonly correlation_id: string; readonly source_ip: string },
+const eventOf = (
   { actor, key_id, org_id, project_id, resource }: Refused,
   { reason_code, why, request, allowed_audiences, decision_id, attempts }: Denial,
-): Promise<void> => {
-  await database.transaction('write', async (tx) => {
-    const work = { actor, correlation_id, source_ip, now: tx.now, tx, trail: newTrail() }
-    record(work, {
-      action: 'auth.token.deny',
-      resource_type: actor.type,
-      resource_id: actor.id,
-      tenant_id: org_id,
-      project_id,
-      result: 'denied',
-      reason_code,
-      severity: 'warning',
-      metadata: {
-        why,
-        actor_type: actor.type,
-        actor_id: actor.id,
-        requested_actor_type: request.actor_type ?? actor.type,
-        requested_actor_id: request.actor_id ?? actor.id,
-        key_id,
-        audience: known(request.audience, allowed_audiences),
-        scope: request.scope === undefined ? null : normaliseScope(request.scope).join(' '),
-        resource_type: resource.type,
-        resource_id: resource.id,
-        expires_at: null,
-        credential_type: 'jwt_bearer',
-        ...(request.source_workflow_id === undefined ? {} : { source_workflow_id: request.source_workflow_id }),
-        ...(request.reason === undefined ? {} : { reason: request.reason }),
-        ...(decision_id === undefined ? {} : { decision_id }),
-        ...(attempts === undefined ? {} : { attempts }),
-      },
-    })
-    await append(work)
-  })
+): Parameters<typeof record>[1] => ({
+  action: 'auth.token.deny',
+  resource_type: actor.type,
+  resource_id: actor.id,
+  tenant_id: org_id,
+  project_id,
+  result: 'denied',
+  reason_code,
+  severity: 'warning',
+  metadata: {
+    why,
+    actor_type: actor.type,
+    actor_id: actor.id,
+    requested_actor_type: request.actor_type ?? actor.type,
+    requested_actor_id: request.actor_id ?? actor.id,
+    key_id,
+    audience: known(request.audience, allowed_audiences),
+    scope: request.scope === undefined ? null : normaliseScope(request.scope).join(' '),
+    resource_type: resource.type,
+    resource_id: resource.id,
+    expires_at: null,
+    credential_type: 'jwt_bearer',
+    ...(request.source_workflow_id === undefined ? {} : { source_workflow_id: request.source_workflow_id }),
+    ...(request.reason === undefined ? {} : { reason: request.reason }),
+    ...(decision_id === undefined ? {} : { decision_id }),
+    ...(attempts === undefined ? {} : { attempts }),
+  },
+})
+
+type Asker = Pick<Work, 'correlation_id' | 'source_ip'>
+interface Recording extends Job {
+  readonly by: Asker
+  readonly refused: Refused
+  readonly denial: Denial
 }
+
+export interface DenialParts {
+  readonly database: Database
+  readonly append: Append
+  /** A record is late, and goes on being tried; or it is lost. */
+  readonly onUnrecorded?: (what: 'late' | 'lost', error: unknown) => void
+}
+
+/** So long one try may take, and so long a record is tried that nobody waits for; so many of these there are at a time. */
+const patience_ms = 2000
+const perseverance_ms = 60_000
+const most_aside = 5000
+
+/** Writes that tokens were refused into the tenants' own logs: in transactions of their own, and each tenant's apart. */
+export const denialRecorder = ({ database, append, onUnrecorded = () => {} }: DenialParts) => {
+  const lanes = tenantLanes()
+  const aside = new Set<Promise<void>>()
+  let isClosing = false
+
+  const way: Way<Recording> = {
+    attempt: async (jobs, lock_wait_ms, outcomes) => {
+      await database.transaction(
+        'write',
+        async (tx) => {
+          const works = jobs.map(({ by: { correlation_id, source_ip }, refused, denial }): Work => {
+            const work = { actor: refused.actor, correlation_id, source_ip, now: tx.now, tx, trail: newTrail() }
+            record(work, eventOf(refused, denial))
+            return work
+          })
+          await append(...(works as [Work, ...Work[]]))
+        },
+        { lock_wait_ms },
+      )
+      for (const job of jobs) outcomes.set(job, { is_committed: true })
+    },
+    most_jobs: 64,
+    most_runs: 1,
+  }
+
+  const write = (by: Asker, refused: Refused, denial: Denial): Promise<void> =>
+    lanes.within(refused.org_id, async (lane) => {
+      const outcome = await lanes.alone(way, { by, refused, denial, lane, until: performance.now() + patience_ms })
+      if ('error' in outcome) throw outcome.error
+    })
+
+  const persevere = async (by: Asker, refused: Refused, denial: Denial): Promise<void> => {
+    const until = performance.now() + perseverance_ms
+    for (let attempt = 1; ; attempt += 1)
+      try {
+        return await write(by, refused, denial)
+      } catch (error) {
+        if (isClosing || performance.now() > until) return onUnrecorded('lost', error)
+        if (attempt === 1) onUnrecorded('late', error)
+        await pause(500)
+      }
+  }
+
+  return {
+    /** He is told only when it is recorded. */
+    write,
+    /** For whom what he is told, and when, must not depend on whether there is anything to record. */
+    writeAside: (by: Asker, refused: Refused, denial: Denial): void => {
+      if (aside.size >= most_aside) {
+        onUnrecorded('lost', new Error('too many refusals wait to be recorded'))
+        return
+      }
+      const writing = persevere(by, refused, denial).finally(() => aside.delete(writing))
+      aside.add(writing)
+    },
+    /** When all that waits now is written, or lost. */
+    settled: async (): Promise<void> => {
+      await Promise.all(aside)
+    },
+    /** The same, and from now on nothing is tried a second time. */
+    close: async (): Promise<void> => {
+      isClosing = true
+      await Promise.all(aside)
+    },
+  }
+}
+export type DenialRecorder = ReturnType<typeof denialRecorder>

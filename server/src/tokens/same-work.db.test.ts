@@ -12,7 +12,8 @@ import { keySetSource } from '../keys/key-set.ts'
 import { createSigner } from '../keys/signer.ts'
 import { isSecretOf, newSecret } from '../service-accounts/credential.ts'
 import { newTrail } from '../work/work.ts'
-import { type Claimed, type ServiceAccountGate, serviceAccountGate } from './verify-service-account.ts'
+import { gateAndIssuer } from './issuing.ts'
+import type { Claimed, ServiceAccountGate } from './verify-service-account.ts'
 
 let live: LiveServer
 beforeAll(async () => {
@@ -43,7 +44,7 @@ const countingGate = () => {
     transaction: (mode, within) => database.transaction(mode, (tx) => within(mode === 'read' ? counted(tx) : tx)),
   }
   const fresh = keepFresh(counting)
-  const gate = serviceAccountGate({
+  const { gate } = gateAndIssuer({
     database: counting,
     fresh,
     append: async () => {},

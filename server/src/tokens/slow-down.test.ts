@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { Problem } from '../kernel/problem.ts'
 import { delayOf, isWorthARow, type SlowDown, slowDownWrongs } from './slow-down.ts'
 
@@ -19,6 +19,7 @@ const timed = async (wait: (came_at: number) => Promise<unknown>): Promise<{ too
   return { took: performance.now() - came_at, problem }
 }
 const now = () => performance.now()
+const guessed = { why: 'wrong_secret', is_right: false }
 
 test('TI-26 each wrong secret is answered later than the one before, up to a bound', async () => {
   expect([1, 2, 3, 4, 50, 5000].map((count) => delayOf(count, figures))).toEqual([20, 40, 80, 80, 80, 80])
@@ -82,7 +83,28 @@ test('TI-26 what was long ago is forgotten, and memory is bounded', async () => 
 
 test('TI-12 TI-26 a storm of wrong secrets leaves few rows, and each says how many there were', () => {
   const slow = slowDownWrongs()
-  const rows = Array.from({ length: 10_000 }, () => slow.countOf('k', figures)).filter((count) => count !== null)
+  const rows = Array.from({ length: 10_000 }, () => slow.countOf('k', guessed, figures)).filter((count) => count !== null)
   expect(rows).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192])
   expect(isWorthARow(9)).toBe(false)
+})
+
+test('TI-12 TI-26 who has the secret of a key that has ended is not hidden by guesses, and leaves a row each time, so many a minute', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  try {
+    const slow = slowDownWrongs()
+    for (let n = 0; n < 1000; n += 1) slow.countOf('k', guessed, figures)
+    const right = { why: 'key_revoked', is_right: true }
+    const rows = () => Array.from({ length: 50 }, () => slow.countOf('k', right, figures)).filter((count) => count !== null)
+    const upTo = (from: number) => Array.from({ length: 20 }, (_, n) => from + n)
+    expect(rows()).toEqual(upTo(1))
+    vi.advanceTimersByTime(59_000)
+    expect(rows()).toEqual([])
+    // What left no row is in the number of the next that does.
+    vi.advanceTimersByTime(2000)
+    expect(rows()).toEqual(upTo(101))
+    expect(slow.countOf('k', { why: 'account_disabled', is_right: true }, figures)).toBe(1)
+    expect(slow.countOf('other', right, figures)).toBe(1)
+  } finally {
+    vi.useRealTimers()
+  }
 })

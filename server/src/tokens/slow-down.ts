@@ -46,6 +46,15 @@ const tooMany = (delay: number) => new Problem('rate_limit_exceeded', { retry_af
 /** The first few one by one, then each time that there are twice as many: a storm leaves a few rows, and each says how many there were. */
 export const isWorthARow = (count: number): boolean => count <= 8 || Number.isInteger(Math.log2(count))
 
+/** Why a key is refused. Right: whoever shows it has its secret, and it has ended, or what he shows was shown before. */
+export interface Wrong {
+  readonly why: string
+  readonly is_right: boolean
+}
+
+/** Whoever has the secret of a key that has ended has it from somewhere: each time is worth a row, up to so many a minute. */
+const most_rights_a_minute = 20
+
 /**
  * Makes guessing slow without making anybody else slow: only what was found to be wrong waits, so the owner of the right secret is
  * answered at once wherever he sits, also behind the same address as who guesses. An unknown key is slowed as a known one is.
@@ -53,6 +62,7 @@ export const isWorthARow = (count: number): boolean => count <= 8 || Number.isIn
 export const slowDownWrongs = ({ most_entries = 50_000 } = {}) => {
   const wrongs = new LRUCache<string, Wrongs>({ max: most_entries })
   const recorded = new LRUCache<string, Wrongs>({ max: most_entries })
+  const minutes = new LRUCache<string, { readonly began: number; rows: number }>({ max: most_entries })
   let waiting_in_all = 0
 
   const counted = (cache: typeof wrongs, name: string, { forget_seconds }: SlowDown): Wrongs => {
@@ -76,6 +86,15 @@ export const slowDownWrongs = ({ most_entries = 50_000 } = {}) => {
     }
   }
 
+  const isWithinMinute = (name: string): boolean => {
+    const now = performance.now()
+    const known = minutes.get(name)
+    const minute = known && now - known.began < 60_000 ? known : { began: now, rows: 0 }
+    minute.rows += 1
+    minutes.set(name, minute)
+    return minute.rows <= most_rights_a_minute
+  }
+
   return {
     /**
      * Waits until a wrong secret may be answered, counted from when it came, so that what it took to find it wrong does not show.
@@ -89,10 +108,14 @@ export const slowDownWrongs = ({ most_entries = 50_000 } = {}) => {
       await wait(entry, came_at + (isFull ? figures.first_delay_milliseconds : delay) - performance.now())
       if (isFull) throw tooMany(delay)
     },
-    /** How many wrong secrets a known key has had, from wherever; null where one more is not worth a row. */
-    countOf: (key_id: string, figures: SlowDown): number | null => {
-      const { count } = counted(recorded, key_id, figures)
-      return isWorthARow(count) ? count : null
+    /**
+     * How often a known key was refused for this, from wherever; null where one more is not worth a row. Each reason for itself, so that
+     * guesses do not hide the one who has the secret.
+     */
+    countOf: (key_id: string, { why, is_right }: Wrong, figures: SlowDown): number | null => {
+      const name = `${key_id} ${why}`
+      const { count } = counted(recorded, name, figures)
+      return (is_right ? isWithinMinute(name) : isWorthARow(count)) ? count : null
     },
     waiting: () => waiting_in_all,
   }

@@ -13,7 +13,7 @@ import type { Actor } from '../work/work.ts'
 import type { IssuerParts, Verified } from './issue-token.ts'
 import { keysOfBelonging } from './normalise-scope.ts'
 import type { DenialRecorder } from './record-denial.ts'
-import { readSlowDown, slowDownWrongs } from './slow-down.ts'
+import { readSlowDown, slowDownWrongs, type Wrong } from './slow-down.ts'
 import type { Bound } from './token-policy.ts'
 
 const own_limit = 'auth.service_account_token_ttl_seconds'
@@ -145,9 +145,9 @@ export const serviceAccountGate = (parts: IssuerParts, denials: DenialRecorder) 
    * Always the same answer, however it came about, and ever later. Of a known key it is recorded, which neither hastens the answer nor
    * delays it nor makes it another one.
    */
-  const refuse = async (caller: Caller, key_id: string, came_at: number, read: ReadKey, why: Wrong): Promise<never> => {
+  const refuse = async (caller: Caller, key_id: string, came_at: number, read: ReadKey, { why, is_right }: Wrong): Promise<never> => {
     const figures = await readSlowDown(caller.fresh)
-    const attempts = read.credential ? slow.countOf(key_id, why, figures) : null
+    const attempts = read.credential ? slow.countOf(key_id, { why, is_right }, figures) : null
     if (attempts !== null)
       denials.writeAside(
         caller,
@@ -158,7 +158,7 @@ export const serviceAccountGate = (parts: IssuerParts, denials: DenialRecorder) 
           resource: { type: 'project', id: read.home.project_id },
         },
         // Nobody was verified, so nothing that he wrote goes into the record.
-        { reason_code: 'token_invalid', why: why.why, request: {}, allowed_audiences: [], attempts },
+        { reason_code: 'token_invalid', why, request: {}, allowed_audiences: [], attempts },
       )
     await slow.untilAnswered(key_id, caller.source_ip, came_at, figures)
     throw new Problem('token_invalid')
@@ -177,9 +177,11 @@ export const serviceAccountGate = (parts: IssuerParts, denials: DenialRecorder) 
     const proved = await prove(read.credential, read.moment.now)
     const end = read.credential ? endOf(read.credential, read.standing, read.moment.now) : 'unknown'
     const isRight = proved === true || typeof proved === 'function'
-    if (!isRight || end !== null) return refuse(caller, claimed.key_id, came_at, read, isRight ? String(end) : proved || 'wrong_secret')
+    if (!isRight) return refuse(caller, claimed.key_id, came_at, read, { why: proved || 'wrong_secret', is_right: false })
+    if (end !== null) return refuse(caller, claimed.key_id, came_at, read, { why: end, is_right: true })
     await caller.identified({ type: 'service_account', id: read.service_account_id })
-    if (proved !== true && !(await proved())) return refuse(caller, claimed.key_id, came_at, read, 'used_assertion')
+    if (proved !== true && !(await proved()))
+      return refuse(caller, claimed.key_id, came_at, read, { why: 'used_assertion', is_right: true })
     return read as R & { standing: Standing }
   }
 

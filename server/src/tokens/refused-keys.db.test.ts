@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { holdingChain } from '../../../test/holding-chain.ts'
+import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { machineWithSecret, tokenPath } from '../../../test/machine-credential.ts'
+
+let live: LiveServer
+beforeAll(async () => {
+  live = await liveServer()
+})
+beforeEach(async () => {
+  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 1)
+  await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 1)
+  await live.setPolicy('auth.wrong_secret.most_waiting_in_all', 500)
+})
+afterAll(() => live.stop())
+
+const denials = `select metadata ->> 'why' as why, (metadata ->> 'attempts')::int as attempts from audit_logs
+                  where action = 'auth.token.deny' and metadata ->> 'key_id' = $1 order by attempts`
+const denialsOf = (key_id: string) => live.sql<{ why: string; attempts: number }>(denials, [key_id])
+const said = ({ status, body }: Answered) => `${status} ${body.code}`
+const unknown = () => {
+  const body = { service_account_id: randomUUID(), key_id: randomUUID(), client_secret: 'x' }
+  return live.call(null, 'POST', tokenPath, { body })
+}
+
+test('TI-12 whoever uses a revoked key with its right secret is in the record each time, however many guess at the same key', async () => {
+  const sa = await machineWithSecret(live)
+  const key = `/api/v1/projects/${seeded.project.aurora}/service-accounts/${sa.service_account_id}/keys/${sa.key_id}`
+  expect((await live.call('aldo', 'DELETE', key, { body: { reason: 'leaked' } })).status).toBe(204)
+  for (let n = 0; n < 12; n += 1) expect(said(await sa.ask({ client_secret: 'x' }))).toBe('401 token_invalid')
+  for (let n = 0; n < 5; n += 1) expect(said(await sa.ask())).toBe('401 token_invalid')
+  const rows = await denialsOf(sa.key_id)
+  expect(rows.filter(({ why }) => why === 'key_revoked').map(({ attempts }) => attempts)).toEqual([1, 2, 3, 4, 5])
+  expect(rows.filter(({ why }) => why === 'wrong_secret').map(({ attempts }) => attempts)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+})
+
+test('TI-11 TI-12 where the chain is held a known key is refused as an unknown one is, and its row comes when it is let go of', async () => {
+  const sa = await machineWithSecret(live)
+  expect((await sa.ask()).status).toBe(200)
+  await holdingChain(live, seeded.org.aurora, async (look) => {
+    const answers = await Promise.all([sa.ask({ client_secret: 'x' }), unknown(), sa.ask({ client_secret: 'y' }), unknown()])
+    // All of them while it is held: nobody waited for the record.
+    expect(answers.map(said)).toEqual(Array.from({ length: 4 }, () => '401 token_invalid'))
+    expect(await look(denials, [sa.key_id])).toEqual([])
+    // Longer than one try: it is tried again.
+    await new Promise((resolve) => setTimeout(resolve, 2600))
+  })
+  expect(await denialsOf(sa.key_id)).toEqual([
+    { why: 'wrong_secret', attempts: 1 },
+    { why: 'wrong_secret', attempts: 2 },
+  ])
+}, 30_000)
+
+test('TI-11 TI-26 nor do they differ where too many wait already', async () => {
+  const sa = await machineWithSecret(live)
+  expect((await sa.ask()).status).toBe(200)
+  await live.setPolicy('auth.wrong_secret.most_waiting_in_all', 1)
+  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 3000)
+  await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 3000)
+  await holdingChain(live, seeded.org.aurora, async () => {
+    let isAnswered = false
+    const waiting = unknown().then(() => {
+      isAnswered = true
+    })
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    const answers = await Promise.all([sa.ask({ client_secret: 'x' }), unknown()])
+    expect(answers.map(said)).toEqual(['429 rate_limit_exceeded', '429 rate_limit_exceeded'])
+    expect(isAnswered).toBe(false)
+    await waiting
+  })
+  expect(await denialsOf(sa.key_id)).toEqual([{ why: 'wrong_secret', attempts: 1 }])
+}, 30_000)
