@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import type { Operation } from './operation.ts'
 import { type ProblemCode, problems } from './problems.ts'
 
 /** The shape of every refusal where OAuth is spoken (RFC 6749, 5.2); the correlation id is in its header. */
@@ -28,5 +29,20 @@ const named: Partial<Record<ProblemCode, Told>> = {
   internal_error: { error: 'server_error', status: 500 },
 }
 
+/** The same where a token is shown in the place of a client's credential: as at any resource (RFC 6750, 3.1; RFC 9449, 7.1). */
+const namedOfShown: Partial<Record<ProblemCode, Told>> = {
+  token_invalid: { error: 'invalid_token', status: 401 },
+  token_expired: { error: 'invalid_token', status: 401 },
+  proof_invalid: { error: 'invalid_dpop_proof', status: 401 },
+}
+
 /** Whatever else can be wrong is wrong with the request. */
-export const oauthErrorOf = (code: ProblemCode): Told => named[code] ?? { error: 'invalid_request', status: problems[code].status }
+export const oauthErrorOf = (code: ProblemCode, is_token_shown = false): Told =>
+  (is_token_shown ? namedOfShown[code] : undefined) ?? named[code] ?? { error: 'invalid_request', status: problems[code].status }
+
+/** All that a problem is called at one endpoint; a proof comes with a token wherever one can be shown. */
+export const oauthErrorsOf = (code: ProblemCode, { identified_by }: Pick<Operation, 'identified_by'>): readonly Told[] => {
+  const [plain, shown] = [oauthErrorOf(code), oauthErrorOf(code, true)]
+  if (identified_by !== 'client' || (plain.error === shown.error && plain.status === shown.status)) return [plain]
+  return code === 'proof_invalid' ? [shown] : [plain, shown]
+}

@@ -65,6 +65,18 @@ test('TI-13 the issuer, and what its keys are made for', () => {
   expect(parse()).toMatchObject({ public_url: 'https://gatehouse.example', token_audience: 'gpuaas-api', token_algorithm: 'ES256' })
   expect(parse({ GATEHOUSE_PROFILE: 'development', GATEHOUSE_PUBLIC_URL: '' }).public_url).toBe('http://localhost:8090')
   expect(refusal({ GATEHOUSE_PUBLIC_URL: 'https://id.example' })).toContain('the two must differ')
+  expect(refusal({ GATEHOUSE_PUBLIC_URL: 'https://gatehouse.example/auth' })).toContain('must have no path')
+})
+
+test('TI-17 RFC 9700 the public address of production is https', () => {
+  expect(refusal({ GATEHOUSE_PUBLIC_URL: 'http://gatehouse.example' })).toContain('must be https in production')
+  expect(parse({ GATEHOUSE_PROFILE: 'development', GATEHOUSE_PUBLIC_URL: 'http://gatehouse.example' }).public_url).toContain('http:')
+})
+
+test('TI-13 RFC 8725 tokens are signed with ES256 or EdDSA, or with HS256 for the migration, and with nothing else', () => {
+  for (const alg of ['ES256', 'EdDSA', 'HS256']) expect(parse({ GATEHOUSE_TOKEN_ALGORITHM: alg }).token_algorithm).toBe(alg)
+  for (const alg of ['none', 'RS256', 'PS256', 'ES384', 'es256', 'HS512'])
+    expect(refusal({ GATEHOUSE_TOKEN_ALGORITHM: alg })).toContain('GATEHOUSE_TOKEN_ALGORITHM')
 })
 
 test('TI-15 T7 an audience that is left blank is refused, not guessed; one that is left out is the default', () => {
@@ -122,6 +134,7 @@ test.each([
   ['GATEHOUSE_PUBLIC_URL', 'https://gatehouse.example?hunter2'],
   ['GATEHOUSE_PUBLIC_URL', 'https://gatehouse.example#'],
   ['GATEHOUSE_PUBLIC_URL', 'gatehouse.example'],
+  ['GATEHOUSE_PUBLIC_URL', 'https://gatehouse.example/hunter2'],
   ['GATEHOUSE_PUBLIC_URL', 'https://id.example'],
   ['GATEHOUSE_TOKEN_AUDIENCE', ' '],
   ['GATEHOUSE_TOKEN_AUDIENCE', ''],

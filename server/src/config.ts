@@ -53,7 +53,7 @@ export const configSettings = [
     default: null,
     is_secret: false,
     purpose:
-      'Under which address others reach this installation: the `iss` of its tokens, below which their keys are found. Production wants https; development takes `http://localhost:8090` where it is not set.',
+      'Under which address others reach this installation: the `iss` of its tokens, below which their keys are found. It has no path. Production wants https; development takes `http://localhost:8090` where it is not set.',
   },
   {
     name: 'GATEHOUSE_TOKEN_AUDIENCE',
@@ -212,6 +212,7 @@ const publicUrlFrom = (text: string, profile: Config['profile'], issuers: readon
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash || /[\s?#]|\/$/.test(text))
     throw new ConfigRefused(`${name} must be an http or https URL without credentials, query, fragment and final slash.`)
+  if (url.pathname !== '/') throw new ConfigRefused(`${name} must have no path: its metadata would be looked for elsewhere than they are.`)
   if (profile === 'production' && url.protocol !== 'https:') throw new ConfigRefused(`${name} must be https in production.`)
   if (issuers.some(({ issuer }) => issuer.replace(/\/+$/, '') === text))
     throw new ConfigRefused(`${name} is also an issuer of people’s tokens; the two must differ.`)

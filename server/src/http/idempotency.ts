@@ -23,9 +23,17 @@ export const idempotencyKeyOf = (operation: Operation, header: string | string[]
   return header
 }
 
+/** With what a client says who it is: it may do so anew each time, as one that signs must, and asks the same. */
+const sayingWho = ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type']
+
+const askedIn = ({ identified_by }: Operation, body: unknown): unknown => {
+  if (identified_by !== 'client') return body
+  return Object.fromEntries(Object.entries(body as object).filter(([name]) => !sayingWho.includes(name)))
+}
+
 export const requestHash = (operation: Operation, input: { params: unknown; query: unknown; body: unknown }): string =>
   createHash('sha256')
-    .update(canonicalJson([operation.id, input.params, input.query, input.body]))
+    .update(canonicalJson([operation.id, input.params, input.query, askedIn(operation, input.body)]))
     .digest('base64url')
 
 /** How long locks are waited for: that of the key, and those that come after it; none at all is as long as for anything. */

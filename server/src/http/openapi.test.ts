@@ -1,4 +1,4 @@
-import { oauthErrorOf } from '@gatehouse/contract/oauth-errors'
+import { oauthErrorsOf } from '@gatehouse/contract/oauth-errors'
 import { operations } from '@gatehouse/contract/operations'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { Ajv } from 'ajv'
@@ -52,15 +52,17 @@ describe.for(operations)('$id', (operation) => {
   test('HO-04 documents every problem it can answer with, under the status of the catalogue', () => {
     const isOAuth = operation.speaks === 'oauth'
     for (const code of problemsOf(operation)) {
-      const [status, name] = isOAuth ? [oauthErrorOf(code).status, oauthErrorOf(code).error] : [problems[code].status, code]
-      expect(responses[status]!.description).toContain(`\`${name}\``)
+      const told = isOAuth ? oauthErrorsOf(code, operation) : [{ status: problems[code].status, error: code }]
+      for (const { status, error } of told) expect(responses[status]!.description).toContain(`\`${error}\``)
     }
     for (const [status, { content }] of Object.entries(responses)) {
       if (status === `${operation.success}`) continue
       expect(content!['application/json']!.schema).toEqual({ $ref: `#/components/schemas/${isOAuth ? 'OAuthError' : 'Problem'}` })
     }
     const mentioned = Object.values(responses).flatMap(({ description: text }) => [...text.matchAll(/`(\w+)`:/g)].map(([, code]) => code!))
-    const known: string[] = isOAuth ? problemsOf(operation).map((code) => oauthErrorOf(code).error) : Object.keys(problems)
+    const known: string[] = isOAuth
+      ? problemsOf(operation).flatMap((code) => oauthErrorsOf(code, operation).map(({ error }) => error))
+      : Object.keys(problems)
     expect(mentioned.filter((code) => !known.includes(code))).toEqual([])
   })
 

@@ -1,4 +1,4 @@
-import { OAuthError, oauthErrorOf } from '@gatehouse/contract/oauth-errors'
+import { OAuthError, oauthErrorsOf } from '@gatehouse/contract/oauth-errors'
 import type { Operation } from '@gatehouse/contract/operation'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { ProblemBody } from '@gatehouse/contract/shapes'
@@ -94,25 +94,19 @@ const nextCursor = {
   'X-Next-Cursor': { description: 'Of JSON Lines: give it back as `cursor` for the next rows.', schema: { type: 'string' } },
 }
 
-/** Under which status and name, and in which shape, a problem is told. */
-const tellings = {
-  json: { statusOf: (code: ProblemCode) => problems[code].status, nameOf: (code: ProblemCode): string => code, shape: 'Problem' },
-  oauth: {
-    statusOf: (code: ProblemCode) => oauthErrorOf(code).status,
-    nameOf: (code: ProblemCode) => oauthErrorOf(code).error,
-    shape: 'OAuthError',
-  },
-} as const
+/** Under which status and name a problem is told. */
+const toldAs = (operation: Operation, code: ProblemCode): readonly { status: number; error: string }[] =>
+  operation.speaks === 'oauth' ? oauthErrorsOf(code, operation) : [{ status: problems[code].status, error: code }]
 
 const answers = (operation: Operation) => {
-  const { statusOf, nameOf, shape } = tellings[operation.speaks]
-  const byStatus = Map.groupBy(problemsOf(operation), statusOf)
-  const refusals = [...byStatus]
+  const shape = operation.speaks === 'oauth' ? 'OAuthError' : 'Problem'
+  const told = problemsOf(operation).flatMap((code) => toldAs(operation, code).map((each) => ({ ...each, code })))
+  const refusals = [...Map.groupBy(told, ({ status }) => status)]
     .sort(([a], [b]) => a - b)
     .map(([status, list]) => [
       status,
       {
-        description: list.map((code) => `\`${nameOf(code)}\`: ${problems[code].message}`).join('\n\n'),
+        description: list.map(({ error, code }) => `\`${error}\`: ${problems[code].message}`).join('\n\n'),
         content: { 'application/json': { schema: { $ref: `#/components/schemas/${shape}` } } },
       },
     ])

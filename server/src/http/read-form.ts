@@ -1,6 +1,5 @@
 import type { Operation } from '@gatehouse/contract/operation'
 import { Problem } from '../kernel/problem.ts'
-import { settleText } from '../kernel/strict-json.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const most_fields = 100
@@ -9,15 +8,21 @@ const refused = (reason: string) => new Problem('invalid_request', { reason })
 
 const plain = /^[A-Za-z0-9_.~-]*$/
 
-/** One name or value of a form; what is not percent-encoded UTF-8 is refused, not mended. */
+/**
+ * One name or value of a form; what is not percent-encoded UTF-8 is refused, not mended. Nor is it brought to a normal form, as texts are
+ * that people write: each is compared with something that has one spelling, and a second one would be a second token, or secret.
+ */
 export const decodeFormText = (text: string): string => {
   // Most are such, tokens above all.
   if (plain.test(text)) return text
+  let decoded: string
   try {
-    return settleText(decodeURIComponent(text.replaceAll('+', ' ')))
+    decoded = decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
     throw refused('the form is not encoded as one')
   }
+  if (decoded.includes('\0')) throw refused('a text contains NUL')
+  return decoded
 }
 
 const textOf = (bytes: Buffer): string => {
@@ -37,7 +42,9 @@ export const readForm = ({ body }: Operation, bytes: Buffer): Record<string, str
   const seen = new Set<string>()
   const fields: Record<string, string> = {}
   const text = textOf(bytes)
-  for (const pair of text === '' ? [] : text.split('&')) {
+  for (const pair of text.split('&')) {
+    // As every reader of forms does: between two separators, and behind the last one, there is nothing.
+    if (pair === '') continue
     const equals = pair.indexOf('=')
     const name = decodeFormText(equals < 0 ? pair : pair.slice(0, equals))
     if (seen.has(name)) throw refused('a field comes twice')

@@ -72,6 +72,14 @@ describe('a proof of a holder', () => {
       expect(reasonOf(proofOf(es, request, { claims: { iat } }))).toBe('was not made just now')
   })
 
+  test('TI-17 RFC 8725 where it says when it ends or begins, that holds', () => {
+    for (const claims of [{ exp: at + 1 }, { nbf: at }, { exp: at + 30, nbf: at - 30 }])
+      expect(reasonOf(proofOf(es, request, { claims }))).toBe('none')
+    for (const exp of [at, at - 1, 1, '9999999999', null, {}]) expect(reasonOf(proofOf(es, request, { claims: { exp } }))).toBe('has ended')
+    for (const nbf of [at + 1, 9_999_999_999, '1', null, []])
+      expect(reasonOf(proofOf(es, request, { claims: { nbf } }))).toBe('begins later')
+  })
+
   test('TI-17 has a name', () => {
     for (const jti of [undefined, '', 5, 'x'.repeat(256)])
       expect(reasonOf(proofOf(es, request, { claims: { jti } }))).toBe('has no name of its own')

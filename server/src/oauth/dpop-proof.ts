@@ -58,6 +58,12 @@ const requireFor = ({ htm, htu, ath }: Claims, { method, url, token }: ProvedReq
   if (token !== undefined && ath !== digestOf(token)) throw badProof('is for another token')
 }
 
+/** Neither claim is asked for; whoever makes one means it. */
+const requireNow = ({ exp, nbf }: Claims, seconds: number): void => {
+  if (exp !== undefined && !(typeof exp === 'number' && exp > seconds)) throw badProof('has ended')
+  if (nbf !== undefined && !(typeof nbf === 'number' && nbf <= seconds)) throw badProof('begins later')
+}
+
 /** What a proof says, if it is one for this request: whoever holds the key that it brings signed it just now. It has not been used up yet. */
 export const readProof = (proof: string | undefined, request: ProvedRequest, { window_seconds, now }: ProofRules): ReadProof => {
   if (proof === undefined) throw badProof('is missing')
@@ -70,6 +76,7 @@ export const readProof = (proof: string | undefined, request: ProvedRequest, { w
   const { jti, iat } = claims
   if (typeof jti !== 'string' || jti.length === 0 || jti.length > 255) throw badProof('has no name of its own')
   if (typeof iat !== 'number' || !(Math.abs(Date.parse(now) / 1000 - iat) <= window_seconds)) throw badProof('was not made just now')
+  requireNow(claims, Date.parse(now) / 1000)
   requireFor(claims, request)
   return { jkt: thumbprintOf(jwk, alg), jti, iat }
 }

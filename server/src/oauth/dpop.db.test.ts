@@ -179,7 +179,7 @@ describe('a bound token', () => {
     expect(body).toMatchObject({ active: true, token_type: 'DPoP', cnf: { jkt: thumbprintOf(pair.jwk, 'EdDSA') } })
     for (const headers of [{ authorization: `Bearer ${token}` }, { authorization: `DPoP ${token}`, dpop: proof() }] as Headers[]) {
       const { status, body: refusal } = await introspect(headers)
-      expect([status, refusal.error]).toEqual([400, 'invalid_dpop_proof'])
+      expect([status, refusal.error]).toEqual([401, 'invalid_dpop_proof'])
     }
   })
 

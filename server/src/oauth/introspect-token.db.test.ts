@@ -1,9 +1,12 @@
+import { request } from 'node:http'
+import { proofAlgorithms } from '@gatehouse/contract/proofs'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded, tokenIssuer } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
 import { auroraHome } from '../../../test/machine-credential.ts'
-import { oauthClient, postForm } from '../../../test/oauth-client.ts'
+import { basic, formType, oauthClient, postForm } from '../../../test/oauth-client.ts'
+import { keyPair, proofOf } from './testing/signing.ts'
 
 let live: LiveServer
 let client: Awaited<ReturnType<typeof oauthClient>>
@@ -156,6 +159,62 @@ describe('who may ask', () => {
     await client.revoke({ token: revoked })
     const refused = await postForm(live, path, { token }, { authorization: `Bearer ${revoked}` })
     expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"'])
+  })
+
+  test.for(['/oauth2/introspect', '/oauth2/revoke'])(
+    'TI-17 RFC 9449 RFC 6750 a token that is shown at %s is refused as at any resource',
+    async (at) => {
+      const [token, pair] = [await client.token(), keyPair()]
+      const tokenUrl = `${tokenIssuer.url}/oauth2/token`
+      const bound = (await client.ask({}, { dpop: proofOf(pair, { method: 'POST', url: tokenUrl }) })).body.access_token
+      const proof = (of = pair, for_token = bound) => proofOf(of, { method: 'POST', url: `${tokenIssuer.url}${at}`, token: for_token })
+      const refused = async (headers: Record<string, string>) => {
+        const answer = await postForm(live, at, { token }, headers)
+        return [answer.status, answer.body.error, answer.headers.get('www-authenticate')]
+      }
+      const asksForProof = (error: string) => [401, error, `DPoP error="${error}", algs="${proofAlgorithms.join(' ')}"`]
+      const unproved = asksForProof('invalid_dpop_proof')
+      expect(await refused({ authorization: `Bearer ${bound}` })).toEqual(unproved)
+      expect(await refused({ authorization: `DPoP ${bound}` })).toEqual(unproved)
+      expect(await refused({ authorization: `DPoP ${bound}`, dpop: proof(keyPair()) })).toEqual(unproved)
+      const none = [401, 'invalid_token', 'Bearer error="invalid_token"']
+      for (const bad of ['abc', 'a b', `${token}x`]) expect(await refused({ authorization: `Bearer ${bad}` })).toEqual(none)
+      expect(await refused({ authorization: 'DPoP abc', dpop: proof() })).toEqual(asksForProof('invalid_token'))
+      const good = await postForm(live, at, { token: 'x' }, { authorization: `DPoP ${bound}`, dpop: proof() })
+      expect(good.status).toBe(200)
+    },
+  )
+
+  test('TI-15 TI-17 a second spelling of a token, or of a secret, is neither', async () => {
+    let token = await client.token()
+    while (!token.includes('K')) token = await client.token()
+    expect((await client.introspect({ token })).body.active).toBe(true)
+    expect((await client.introspect({ token: token.replace('K', '\u212a') })).text).toBe(inactive)
+    let other = client
+    while (!other.client_secret.includes('K')) other = await oauthClient(live)
+    const spelled = { client_secret: other.client_secret.replace('K', '\u212a') }
+    expect((await other.introspect({ token, ...spelled })).status).toBe(401)
+  })
+
+  test('TI-17 T7 of two headers that say who asks neither is meant', async () => {
+    const token = await client.token()
+    const sent = (path: string, method: string, lines: string[]) =>
+      new Promise<number>((resolve, reject) => {
+        const { hostname, port } = new URL(live.url)
+        const headers = ['host', 'x', 'content-type', formType, ...lines.flatMap((line) => ['Authorization', line])]
+        const asked = request({ hostname, port, path, method, headers: headers as never }, (answer) => {
+          answer.resume()
+          resolve(answer.statusCode!)
+        })
+        asked.on('error', reject).end(method === 'POST' ? `token=${token}` : '')
+      })
+    const [own, other] = [basic(client.client_id, client.client_secret).authorization, basic('x', 'y').authorization]
+    expect(await sent(path, 'POST', [own])).toBe(200)
+    expect(await sent(path, 'POST', [own, other])).toBe(400)
+    expect(await sent(path, 'POST', [own, own])).toBe(400)
+    const api = '/api/v1/me/permissions'
+    expect(await sent(api, 'GET', [`Bearer ${token}`])).toBe(200)
+    expect(await sent(api, 'GET', [`Bearer ${token}`, `Bearer ${await live.tokenOf('ada')}`])).toBe(400)
   })
 
   test('TI-17 no person, whatever his role; it is recorded that he tried', async () => {

@@ -1,4 +1,5 @@
 import { operations } from '@gatehouse/contract/operations'
+import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LiveServer, liveServer, tokenIssuer } from '../../../test/live-server.ts'
 import { oauthClient } from '../../../test/oauth-client.ts'
@@ -44,6 +45,32 @@ test('TI-17 every grant that is named can be asked for, and none else', async ()
   for (const grant_type of ['authorization_code', 'refresh_token', 'password', 'implicit', 'urn:ietf:params:oauth:grant-type:device_code'])
     expect((await client.ask({ grant_type })).body.error).toBe('unsupported_grant_type')
   expect(body.token_endpoint_auth_methods_supported).not.toContain('none')
+})
+
+test('TI-17 RFC 8414 how a client may authenticate, by the names that there are at each endpoint', async () => {
+  const { body } = await read(server)
+  const methods = body.token_endpoint_auth_methods_supported
+  expect(methods).toEqual(['client_secret_basic', 'client_secret_post', 'private_key_jwt'])
+  expect(body.revocation_endpoint_auth_methods_supported).toEqual(methods)
+  expect(body.introspection_endpoint_auth_methods_supported).toEqual([...methods, 'Bearer', 'DPoP'])
+})
+
+test('TI-17 every claim that a token can have is named', async () => {
+  const { body } = await read(provider)
+  const client = await oauthClient(live)
+  const token = await client.token()
+  expect(body.claims_supported).toEqual(expect.arrayContaining([...Object.keys(decodeJwt(token)), 'cnf', 'act']))
+})
+
+test('TI-13 TI-17 where only a secret signs, no document says that others could verify', async () => {
+  const shared = await liveServer({}, { algorithm: 'HS256' as never }, { is_own_issuer: true })
+  try {
+    expect((await shared.call(null, 'GET', '/.well-known/jwks.json')).body.keys).toEqual([])
+    expect((await shared.call(null, 'GET', provider)).status).toBe(404)
+    expect((await shared.call(null, 'GET', server)).status).toBe(200)
+  } finally {
+    await shared.stop()
+  }
 })
 
 test('TI-13 TI-17 the algorithms are those of the published keys', async () => {

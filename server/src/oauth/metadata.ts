@@ -2,6 +2,7 @@ import { introspectToken, issueOAuthToken, revokeOAuthToken } from '@gatehouse/c
 import { assertionAlgorithms, proofAlgorithms } from '@gatehouse/contract/proofs'
 import type { Wanted } from '../epochs/fresh.ts'
 import type { PublicDocument } from '../http/documents.ts'
+import { Problem } from '../kernel/problem.ts'
 import type { KeySet } from '../keys/key-set.ts'
 import { policyIn, wantPolicy } from '../policies/read-policy.ts'
 import { carriedBy } from '../tokens/normalise-scope.ts'
@@ -26,9 +27,9 @@ const aboutServer = (url: string, { client_methods, grants }: Supported) => ({
   scopes_supported: [...carriedBy('service_account')].sort(),
   grant_types_supported: grants,
   token_endpoint_auth_methods_supported: client_methods,
-  // A token is a way to say who one is, too.
+  // A token is a way to say who one is, too; only of introspection have metadata a word for that.
   introspection_endpoint_auth_methods_supported: [...client_methods, 'Bearer', 'DPoP'],
-  revocation_endpoint_auth_methods_supported: [...client_methods, 'Bearer', 'DPoP'],
+  revocation_endpoint_auth_methods_supported: client_methods,
   token_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
   introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
   revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
@@ -42,12 +43,12 @@ const asServer = (url: string, supported: Supported) => ({ ...aboutServer(url, s
  * For whoever verifies our tokens without having heard of us, as clouds and object stores do: where the keys are and what they sign.
  * Such readers want a type of response to be named; this is the one that a signed statement about somebody is called by.
  */
-const asProvider = (url: string, supported: Supported, keys: KeySet | undefined) => ({
+const asProvider = (url: string, supported: Supported, id_token_signing_alg_values_supported: readonly string[]) => ({
   ...aboutServer(url, supported),
   response_types_supported: ['id_token'],
   subject_types_supported: ['public'],
-  id_token_signing_alg_values_supported: algorithmsIn(keys),
-  claims_supported: ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'client_id', 'act', 'scope', 'actor_type', 'org_id', 'project_id'],
+  id_token_signing_alg_values_supported,
+  claims_supported: ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'client_id', 'cnf', 'act', 'scope', 'actor_type', 'org_id', 'project_id'],
 })
 
 /** What anybody may know of how tokens are issued here. */
@@ -64,6 +65,11 @@ export const oauthDocuments = (url: string, wantKeys: () => Wanted<KeySet>, supp
   })
   return [
     document('/.well-known/oauth-authorization-server', () => asServer(url, supported)),
-    document('/.well-known/openid-configuration', (keys) => asProvider(url, supported, keys)),
+    document('/.well-known/openid-configuration', (keys) => {
+      const algorithms = algorithmsIn(keys)
+      // With a shared secret alone nobody else can verify anything: then there is nothing to federate with.
+      if (algorithms.length === 0) throw new Problem('route_not_found')
+      return asProvider(url, supported, algorithms)
+    }),
   ]
 }

@@ -1,8 +1,10 @@
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { type LiveServer, liveServer, seeded, tokenIssuer } from '../../../test/live-server.ts'
 import { auroraHome } from '../../../test/machine-credential.ts'
+import { machineWithPublicKey } from '../../../test/machine-public-key.ts'
 import { oauthClient, postForm } from '../../../test/oauth-client.ts'
+import { assertionOf } from './testing/signing.ts'
 
 let live: LiveServer
 let client: Awaited<ReturnType<typeof oauthClient>>
@@ -20,6 +22,14 @@ const counts = async (token: string): Promise<boolean> =>
   200
 const rowOf = async (token: string) =>
   (await live.sql('select revoked_at, revoked_by, revoke_reason from issued_tokens where id = $1', [decodeJwt(token).jti]))[0]
+
+const exchanged = async (by: typeof client, subject_token: string, more: object = {}) => {
+  const type = 'urn:ietf:params:oauth:token-type:access_token'
+  const grant_type = 'urn:ietf:params:oauth:grant-type:token-exchange'
+  const { status, text, body } = await by.ask({ grant_type, subject_token, subject_token_type: type, ...more })
+  if (status !== 200) throw new Error(`nothing was exchanged: ${status} ${text}`)
+  return body.access_token as string
+}
 
 describe('a token of one’s own', () => {
   test('TI-16 TI-17 RFC 7009 ends at once and for good, on every process, and is recorded as its owner’s doing', async () => {
@@ -69,14 +79,42 @@ describe('a token of one’s own', () => {
   })
 })
 
+describe('the same request again', () => {
+  test('HO-04 TI-17 RFC 7523 is the same though the client signs anew who it is', async () => {
+    const { client_id, pair } = await machineWithPublicKey(live.sql)
+    const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+    const send = (at: string, fields: Record<string, string>, headers = {}) =>
+      postForm(
+        live,
+        at,
+        { client_assertion_type: type, client_assertion: assertionOf(pair, client_id, tokenIssuer.url), ...fields },
+        headers,
+      )
+    const token = (await send('/oauth2/token', { grant_type: 'client_credentials' })).body.access_token
+    const key = { 'idempotency-key': 'signed' }
+    const [first, second] = [await send('/oauth2/revoke', { token }, key), await send('/oauth2/revoke', { token }, key)]
+    expect([first.status, second.status]).toEqual([200, 200])
+    expect(await live.auditOf(first.headers.get('x-request-id')!)).toHaveLength(1)
+    expect(await live.auditOf(second.headers.get('x-request-id')!)).toEqual([])
+    expect((await send('/oauth2/revoke', { token: 'another' }, key)).status).toBe(422)
+  })
+
+  test('HO-04 TI-24 whoever acts for another has keys of his own', async () => {
+    const acting = await oauthClient(live)
+    const [whole, given] = [await client.token(), await client.token()]
+    const lent = await exchanged(acting, whole)
+    const key = { 'idempotency-key': `shared-${client.client_id}` }
+    const showing = (token: string, shown: string) =>
+      postForm(live, '/oauth2/revoke', { token }, { authorization: `Bearer ${shown}`, ...key })
+    expect((await showing('junk', lent)).status).toBe(200)
+    expect((await showing(given, given)).status).toBe(200)
+    expect((await rowOf(given))?.revoked_at).not.toBeNull()
+    expect((await showing('other junk', lent)).status).toBe(422)
+    expect((await showing('junk', lent)).status).toBe(200)
+  })
+})
+
 describe('with a token in the place of a secret', () => {
-  const exchanged = async (by: typeof client, subject_token: string, more: object = {}) => {
-    const type = 'urn:ietf:params:oauth:token-type:access_token'
-    const grant_type = 'urn:ietf:params:oauth:grant-type:token-exchange'
-    const { status, text, body } = await by.ask({ grant_type, subject_token, subject_token_type: type, ...more })
-    if (status !== 200) throw new Error(`nothing was exchanged: ${status} ${text}`)
-    return body.access_token as string
-  }
   const showing = (token: string, shown: string) => postForm(live, '/oauth2/revoke', { token }, { authorization: `Bearer ${shown}` })
   const isOver = async (token: string) => (await rowOf(token))?.revoked_at !== null
 
