@@ -129,12 +129,12 @@ describe('limits', () => {
     ['null', null],
     ['absurd', 1e9],
     ['a list', [60]],
-  ])('TI-07 a lifetime that is %s is 400', async (_what, ttl_seconds) => {
+  ])('TI-07 T12 a lifetime that is %s is 400', async (_what, ttl_seconds) => {
     const sa = await machine()
     expect((await sa.ask({ ttl_seconds })).status).toBe(400)
   })
 
-  test('TI-07 a hint shortens; beyond the maximum it is shortened to it, and the answer says so', async () => {
+  test('TI-07 T12 a hint shortens; beyond the maximum it is shortened to it, and the answer says so', async () => {
     const sa = await machine()
     for (const [asked, granted] of [
       [60, 60],
@@ -148,7 +148,7 @@ describe('limits', () => {
     }
   })
 
-  test('TI-06 TI-07 every limit is policy: a project’s own counts there, the platform’s maximum everywhere', async () => {
+  test('TI-06 TI-07 T12 every limit is policy: a project’s own counts there, the platform’s maximum everywhere', async () => {
     const sa = await machine()
     const policy = (value: number) =>
       live.call('alice', 'PUT', `/api/v1/projects/${home.project_id}/policies/values/auth.service_account_token_ttl_seconds`, {
@@ -168,7 +168,7 @@ describe('limits', () => {
     'auth.iam_token_issuer.max_ttl_seconds',
     'auth.iam_token_issuer.allowed_audiences',
     'auth.iam_token_issuer.allowed_scopes',
-  ])('TI-06 TI-12 without a readable %s no token is issued, and that is recorded', async (key) => {
+  ])('TI-06 TI-12 T12 without a readable %s no token is issued, and that is recorded', async (key) => {
     const sa = await machine()
     const [before] = await live.sql<{ value: unknown }>('select value from policy_values where key = $1 and replaced_at is null', [key])
     const broken = async () => {
@@ -203,7 +203,7 @@ describe('limits', () => {
     expect((await sa.ask({ audience: ['gpuaas-api'] })).status).toBe(400)
   })
 
-  test('TI-09 the scope is normalised, narrowed and told; nothing left is 403', async () => {
+  test('TI-09 T13 the scope is normalised, narrowed and told; nothing left is 403', async () => {
     const sa = await machine()
     const scopeFor = async (scope: string) => {
       const { body } = await sa.ask({ scope })
@@ -372,7 +372,7 @@ describe('the secret', () => {
     return told
   }
 
-  test('TI-11 unknown, wrong, revoked, expired, disabled and deleted are told alike, byte for byte', async () => {
+  test('TI-11 T14 unknown, wrong, revoked, expired, disabled and deleted are told alike, byte for byte', async () => {
     const made: Awaited<ReturnType<typeof machine>>[] = []
     while (made.length < 6) made.push(await machine())
     const [right, revoked, expired, disabled, deleted, another] = made
@@ -491,7 +491,7 @@ describe('the secret', () => {
     for (const { headers } of told) expect(headers.get('retry-after')).toBe('1')
   })
 
-  test('TI-18 in the address it is 400, and nobody is asked whose it is', async () => {
+  test('TI-18 T18 in the address it is 400, and nobody is asked whose it is', async () => {
     const sa = await machine()
     const answered = await live.call(null, 'POST', `${path}?client_secret=${sa.client_secret}`, { body: sa.credential })
     expect([answered.status, answered.body.code]).toEqual([400, 'invalid_request'])

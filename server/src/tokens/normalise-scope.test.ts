@@ -20,7 +20,7 @@ const junk = fc.constantFrom(
 )
 const items = fc.array(fc.oneof({ weight: 3, arbitrary: key }, junk), { maxLength: 30 })
 
-test('TI-09 order, repetition and case do not matter', () => {
+test('TI-09 T13 order, repetition and case do not matter', () => {
   fc.assert(
     fc.property(items, fc.infiniteStream(fc.boolean()), fc.infiniteStream(fc.nat()), (list, upper, chance) => {
       const shuffled = [...list, ...list]
@@ -63,7 +63,7 @@ test.each([
   expect(normaliseScope(text)).toEqual([])
 })
 
-test('TI-09 ten thousand items, or one that never ends, cost no more than reading them', () => {
+test('TI-09 T13 ten thousand items, or one that never ends, cost no more than reading them', () => {
   const began = performance.now()
   expect(normaliseScope(Array.from({ length: 10_000 }, (_, n) => (n % 2 ? 'allocation.read' : `item.${n}`)).join(' '))).toEqual([
     'allocation.read',

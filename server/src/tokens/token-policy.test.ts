@@ -46,7 +46,7 @@ describe('lifetime', () => {
     expect(granted(ttl_seconds === undefined ? {} : { ttl_seconds }).ttl_seconds).toBe(expected)
   })
 
-  test('TI-06 TI-07 the lower of the two limits counts, whichever it is', () => {
+  test('TI-06 TI-07 T12 the lower of the two limits counts, whichever it is', () => {
     expect(granted({}, { ttl_seconds: 600 }).ttl_seconds).toBe(600)
     expect(granted({ ttl_seconds: 1800 }, { ttl_seconds: 600 }).ttl_seconds).toBe(600)
     expect(granted({}, { ttl_seconds: 86_400 }).ttl_seconds).toBe(3600)
@@ -93,7 +93,7 @@ describe('binding', () => {
 })
 
 describe('scope', () => {
-  test('TI-09 none asked is all that is held, more is narrowed, nothing left is refused', () => {
+  test('TI-09 T13 none asked is all that is held, more is narrowed, nothing left is refused', () => {
     expect(granted({}).scope).toEqual(['allocation.create', 'allocation.read', 'storage.read'])
     expect(granted({ scope: 'storage.read allocation.release' }).scope).toEqual(['storage.read'])
     expect(refused({ scope: 'allocation.release' })).toBe('scope')
@@ -123,7 +123,7 @@ describe('scope', () => {
     return 'granted' in evaluated ? evaluated.granted.scope : []
   }
 
-  test('TI-09 RP-24 what is granted is exactly what is held, asked for, allowed and fit for the class', () => {
+  test('TI-09 RP-24 T13 what is granted is exactly what is held, asked for, allowed and fit for the class', () => {
     fc.assert(
       fc.property(world, (drawn) => {
         const { held, asked, allowed } = drawn
