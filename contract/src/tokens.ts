@@ -122,6 +122,7 @@ export const listProjectTokens = listOperation({
     '`ended`: revoked, or ended with its credential, actor, project or organization, or with `parent_id`, the token that it was exchanged for. `acting_id`: who uses it for the actor, where that is another; the credential is his.',
   actors: ['user'],
   action: managing,
+  effect: 'recorded_read',
   params: { project_id: Id('project') },
   item: IssuedToken,
   problems: ['project_not_found'],

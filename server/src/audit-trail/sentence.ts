@@ -17,7 +17,7 @@ const told: Record<string, string> = {
   'audit_log.verify': 'verified the record',
   'auth.service_account_token.issue': 'asked for a token',
   'auth.token.deny': 'asked for a token and got none ({why})',
-  'auth.token.list_of_project': 'asked for the tokens of the project',
+  'auth.token.list_of_project': 'read which tokens were issued in the project',
   'auth.token.revoke': 'ended tokens of the {subject_type} {subject_id}',
   'auth.token.issue': 'was issued a token for {audience}',
   'oauth.token.introspect': 'asked whether a token counts',

@@ -1,5 +1,6 @@
 import type { IssuedToken, listProjectTokens as Op } from '@gatehouse/contract/tokens'
-import { authorize } from '../authz/authorize.ts'
+import { record } from '../audit/record.ts'
+import { authorityOf, authorize } from '../authz/authorize.ts'
 import { type Answering, listed } from '../http/answer.ts'
 import { projectKind } from '../tenancy/project.ts'
 import { findProject } from '../tenancy/project-queries.ts'
@@ -36,5 +37,16 @@ export const listProjectTokens: Answering<typeof Op> = async (work, { params, sl
   const project = await authorize(work, alternatives, projectKind, await work.tx.maybe(findProject(params.project_id)))
   const tokens = await work.tx.many(tokensOfProject(project, slice.after, slice.limit + 1))
   const { items, after } = listed(tokens, slice, ({ id }) => id)
+  const { action, is_override } = authorityOf(project)
+  record(work, {
+    action: 'auth.token.list_of_project',
+    resource_type: 'project',
+    resource_id: project.id,
+    tenant_id: project.org_id,
+    project_id: project.id,
+    // What the platform reads in a tenant stands out in that tenant's own log.
+    severity: is_override || action === 'platform.admin' ? 'high' : 'info',
+    metadata: { rows: items.length },
+  })
   return { items: (await withLineage(work.tx, items)).map((token) => shown(token, work.now)), after }
 }

@@ -228,6 +228,20 @@ describe('the list', () => {
     expect(seen).not.toContain(stranger.jti)
   })
 
+  test.each([
+    ['aldo', 'info'],
+    ['ada', 'high'],
+  ])('AU-01 that %s has read it is recorded', async (by, severity) => {
+    const answered = await list(by, '?limit=1')
+    expect(await live.auditOf(answered.headers.get('x-correlation-id')!)).toMatchObject([
+      {
+        ...{ action: 'auth.token.list_of_project', result: 'success', severity, actor_id: seeded.user(by) },
+        ...{ resource_type: 'project', resource_id: project.aurora, tenant_id: org.aurora, project_id: project.aurora },
+        metadata: { rows: answered.body.items.length },
+      },
+    ])
+  })
+
   test('TI-23 is for those who manage service accounts there', async () => {
     for (const [by, status] of [
       ['aldo', 200],
