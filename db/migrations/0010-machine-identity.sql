@@ -13,6 +13,8 @@ create table service_accounts (
   disabled_at     timestamptz,
   disabled_by     uuid references users,
   disable_reason  text,
+  -- What the platform disabled, only the platform enables.
+  is_disabled_by_platform boolean not null default false,
   deleted_at      timestamptz,
   deleted_by      uuid references users,
   delete_reason   text,
@@ -20,7 +22,7 @@ create table service_accounts (
   constraint service_accounts_in_project unique (id, project_id),
   constraint service_accounts_disabled_whole check (
     num_nulls(disabled_at, disabled_by, disable_reason) in (0, 3) and (state <> 'disabled' or disabled_at is not null)
-    and (state <> 'active' or disabled_at is null)),
+    and (state <> 'active' or disabled_at is null) and (disabled_at is not null or not is_disabled_by_platform)),
   constraint service_accounts_end_whole check (
     num_nulls(deleted_at, deleted_by, delete_reason) in (0, 3) and (state = 'deleted') = (deleted_at is not null))
 );

@@ -373,7 +373,7 @@ const foundProject = (state: State, { by, scope: id, slug, owner }: MoveOf<'foun
 
 const makeAccount = (state: State, { by, scope: id }: MoveOf<'make_account'>): Verdict => {
   if (!may(state, by, 'project.service_account.manage', scopeIn(state, id))) return no('may not manage accounts')
-  return yes((made) => void state.accounts.set(made, { id: made, scope: id, roles: [] }))
+  return yes((made) => void state.accounts.set(made, { id: made, scope: id, roles: [], holders: new Set() }))
 }
 
 const bindAccount = (state: State, { by, scope: id, role: role_id, account: account_id }: MoveOf<'bind_account'>): Verdict => {
@@ -384,10 +384,12 @@ const bindAccount = (state: State, { by, scope: id, role: role_id, account: acco
   if ('allowed' in found) return found
   const { role, version } = found
   if (role.scope !== null || !accountRoles.includes(role.name)) return against('not for service accounts')
-  if (!withinCeiling(state, first, scope, role.versions[version - 1]!)) return against('ceiling')
+  const judged = withinCeiling(state, first, scope, role.versions[version - 1]!)
+  if (!judged) return against('ceiling')
   const account = state.accounts.get(account_id)
   if (account?.scope !== id) return no('no such account')
   if (account.roles.some((each) => each.role === role_id)) return no('bound already')
+  if (judged.is_override && account.holders.has(by)) return against('override for oneself')
   return yes(() => void account.roles.push({ role: role_id, version }))
 }
 
@@ -399,7 +401,7 @@ const makeKey = (state: State, { by, scope: id, account: account_id }: MoveOf<'m
   if (account?.scope !== id) return no('no such account')
   const own = ownKeys(state, by, id)
   const isWithin = own.has('project.role.assign_any') || [...accountKeys(state, account)].every((key) => own.has(key))
-  return isWithin ? yes(() => {}) : against('ceiling of the account')
+  return isWithin ? yes(() => void account.holders.add(by)) : against('ceiling of the account')
 }
 
 /** The rules, said once for each kind of call. */

@@ -43,6 +43,8 @@ export interface Account {
   readonly id: string
   readonly scope: string
   readonly roles: { readonly role: string; readonly version: number }[]
+  /** Who made a key of it. */
+  readonly holders: Set<string>
 }
 
 /** All that the rules speak of. */

@@ -698,6 +698,12 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     'service_accounts_disabled_whole',
     `update service_accounts set disabled_at = now(), disabled_by = :ada, disable_reason = 'x'`,
   ],
+  [
+    'TI-25',
+    'an active service account that the platform has disabled',
+    'service_accounts_disabled_whole',
+    'update service_accounts set is_disabled_by_platform = true',
+  ],
   ['TI-25', 'a service account deleted without a reason', 'service_accounts_end_whole', `update service_accounts set state = 'deleted'`],
   ['HO-08', 'a key of no epoch', 'service_account_keys_epoch_check', serviceAccountKey({ epoch: '0' })],
   ['TI-11', 'a key with a short salt', 'service_account_keys_salt_check', serviceAccountKey({ salt: `'\\x00'` })],

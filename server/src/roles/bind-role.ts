@@ -11,6 +11,7 @@ import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Work } from '../work/work.ts'
 import { requireWithinCeiling } from './ceiling.ts'
+import { requireNoGrantToOwnMachine } from './own-machines.ts'
 import { bindingToRole, endBinding, findBinding, insertBinding, membershipIn, serviceAccountIn } from './role-binding-queries.ts'
 import { findVersion, shareRole } from './role-queries.ts'
 import { authorizeAssign, type RoleScope, recordedIn, type ScopeParams } from './role-scope.ts'
@@ -87,6 +88,7 @@ export const bindRole: Verb<ScopeParams, unknown, Body, RoleBinding> = async (wo
   const older = await work.tx.maybe(bindingToRole(scope, principal_type, principal_id, role.id))
   if (older) authority = await retireOlder(work, scope, authority, older, version.version)
   requireNoSelfGrant(work, authority, principal_id)
+  if (principal_type === 'service_account') await requireNoGrantToOwnMachine(work, authority, [principal_id])
 
   const made = { id: newId('binding'), principal_type, principal_id, role_version_id: version.id, expires_at: expires_at ?? null }
   await work.tx.one(insertBinding(scope, made, work.actor.id, work.now))

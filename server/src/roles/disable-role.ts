@@ -11,7 +11,8 @@ import { Problem } from '../kernel/problem.ts'
 import { readPolicy } from '../policies/read-policy.ts'
 import type { AuditEvent, Work } from '../work/work.ts'
 import { lockCustomRole } from './define-role.ts'
-import { bindingToRole } from './role-binding-queries.ts'
+import { requireNoGrantToOwnMachine } from './own-machines.ts'
+import { accountsBoundTo, bindingToRole } from './role-binding-queries.ts'
 import { findRole, isDisabledByPlatform, lockBuiltinRole, type RoleKeeper, setRoleDisabled, setRoleEnabled } from './role-queries.ts'
 import { authorizeDefine, recordedIn, type ScopeParams } from './role-scope.ts'
 
@@ -86,6 +87,12 @@ export const enableRole: Verb<OfRole, unknown, { reason: string }, Role> = async
   const role = await lockCustomRole(work, scope, params.role_id)
   // Whoever is bound to it would get by override what it gives.
   if (await work.tx.maybe(bindingToRole(scope, 'user', work.actor.id, role.id))) requireNoSelfGrant(work, authorityOf(scope), work.actor.id)
+  const machines = await work.tx.many(accountsBoundTo(scope, role.id))
+  await requireNoGrantToOwnMachine(
+    work,
+    authorityOf(scope),
+    machines.map(({ id }) => id),
+  )
   await enable(work, scope, role, body.reason, authorityOf(scope).may_override, recordedIn(scope))
   return work.tx.one(findRole(scope, role.id))
 }

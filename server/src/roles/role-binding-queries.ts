@@ -120,6 +120,18 @@ export const membershipIn = (scope: RoleScope, user_id: string) => sql(Made)`
 export const serviceAccountIn = ({ id }: RoleScope, service_account_id: string) => sql(Made)`
   select s.id from service_accounts s where s.id = ${service_account_id} and s.project_id = ${id} and s.state <> 'deleted'`
 
+/** A row where somebody has made a key of one of these accounts that still opens something. */
+export const accountsWithKeyOf = (user_id: string, account_ids: readonly string[]) => sql(Made)`
+  select k.service_account_id as id from service_account_keys k
+   where k.service_account_id = any(${account_ids}::uuid[]) and k.created_by = ${user_id}
+     and k.revoked_at is null and (k.expires_at is null or k.expires_at > transaction_timestamp())
+   limit 1`
+
+/** The accounts of a project that are bound to a role, in whatever version. */
+export const accountsBoundTo = ({ id }: RoleScope, role_id: string) => sql(Made)`
+  select b.principal_id as id from project_role_bindings b
+   where b.project_id = ${id} and b.role_definition_id = ${role_id} and b.principal_type = 'service_account' and ${isLive}`
+
 /** Whose a binding is never changes, so it can be known before anything is locked. */
 export const principalOfBinding = (project_id: string, binding_id: string) => sql(
   Exactly({ principal_type: RoleBinding.properties.principal_type }),

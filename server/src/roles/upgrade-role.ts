@@ -8,6 +8,7 @@ import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Work } from '../work/work.ts'
 import { requireWithinCeiling } from './ceiling.ts'
+import { requireNoGrantToOwnMachine } from './own-machines.ts'
 import { endBindingsForUpgrade, insertUpgradedBindings } from './role-binding-queries.ts'
 import { lockRole } from './role-queries.ts'
 import { authorizeDefine, recordedIn, type ScopeParams } from './role-scope.ts'
@@ -21,10 +22,22 @@ type Upgraded = Verb<OfRole, unknown, Body, Reply<typeof upgradeOrganizationRole
  * Nobody moves a role beyond his own authority. What override moves gives its own user nothing new, whether or not another of
  * his roles has it now: that one may end tomorrow.
  */
-const requireAuthority = (work: Work, authority: Authority, tier: 'tenant' | 'project', { from, to, preview }: UpgradePlan): Authority => {
+const requireAuthority = async (
+  work: Work,
+  authority: Authority,
+  tier: 'tenant' | 'project',
+  { from, to, preview }: UpgradePlan,
+): Promise<Authority> => {
   const judged = requireWithinCeiling(authority, tier, to.permissions)
   const isRicher = to.permissions.some((key) => !from.permissions.includes(key))
   if (isRicher) for (const { principal_id } of preview.changes) requireNoSelfGrant(work, judged, principal_id)
+  const machines = preview.changes.filter(({ principal_type }) => principal_type === 'service_account')
+  if (isRicher)
+    await requireNoGrantToOwnMachine(
+      work,
+      judged,
+      machines.map(({ principal_id }) => principal_id),
+    )
   return judged
 }
 
@@ -33,7 +46,7 @@ export const upgradeRole: Upgraded = async (work, { params, body }) => {
   const role = await work.tx.maybe(lockRole(scope, params.role_id))
   const plan = await planUpgrade(work, scope, role, body)
   const { preview, to } = plan
-  const authority = requireAuthority(work, authorityOf(scope), scope.tier, plan)
+  const authority = await requireAuthority(work, authorityOf(scope), scope.tier, plan)
   if (preview.preview_hash !== body.preview_hash) throw new Problem('version_conflict')
 
   const ended = preview.changes.map(({ binding_id }) => binding_id)

@@ -30,15 +30,28 @@ export const insertAccount = (
   values (${id}, ${project.org_id}, ${project.id}, ${name}, ${slug}, ${now}, ${by})
   returning ${columns(ServiceAccount)}`
 
-export const disableAccount = (project: Managing, service_account_id: string, by: string, reason: string, now: string) => sql(
+export const isDisabledByPlatform = (service_account_id: string) => sql(Exactly({ is_disabled_by_platform: Type.Boolean() }))`
+  select is_disabled_by_platform from service_accounts where id = ${service_account_id}`
+
+interface Disabling {
+  readonly by: string
+  readonly by_platform: boolean
+  readonly reason: string
+  readonly now: string
+}
+
+/** One that is disabled already since then: the platform makes it its own. */
+export const disableAccount = (project: Managing, service_account_id: string, { by, by_platform, reason, now }: Disabling) => sql(
   ServiceAccount,
 )`
-  update service_accounts set state = 'disabled', disabled_at = ${now}, disabled_by = ${by}, disable_reason = ${reason}
-   where id = ${service_account_id} and project_id = ${project.id} and state = 'active'
+  update service_accounts
+     set state = 'disabled', disabled_at = coalesce(disabled_at, ${now}), disabled_by = ${by}, disable_reason = ${reason},
+         is_disabled_by_platform = ${by_platform}
+   where id = ${service_account_id} and project_id = ${project.id} and state <> 'deleted'
   returning ${columns(ServiceAccount)}`
 
 export const enableAccount = (project: Managing, service_account_id: string) => sql(ServiceAccount)`
-  update service_accounts set state = 'active', disabled_at = null, disabled_by = null, disable_reason = null
+  update service_accounts set state = 'active', disabled_at = null, disabled_by = null, disable_reason = null, is_disabled_by_platform = false
    where id = ${service_account_id} and project_id = ${project.id} and state = 'disabled'
   returning ${columns(ServiceAccount)}`
 

@@ -109,6 +109,28 @@ describe('accounts', () => {
     for (const verb of ['disable', 'enable']) expect((await live.call('aldo', 'POST', `${one(id)}/${verb}`, { body: {} })).status).toBe(400)
   })
 
+  test('RP-16 TI-25 what the platform disabled, or made its own, only the platform enables', async () => {
+    const turn = async (person: string, id: string, to: string) => {
+      const { status, body } = await live.call(person, 'POST', `${one(id)}/${to}`, { body: because })
+      return [status, body.details ?? body.state]
+    }
+    const refused = [403, { reason_code: 'permission_denied', detail: 'disabled_by_platform' }]
+    const first = await make()
+    expect(await turn('ada', first, 'disable')).toEqual([200, 'disabled'])
+    expect(await turn('ada', first, 'disable')).toEqual([409, { state: 'disabled' }])
+    expect(await turn('aldo', first, 'enable')).toEqual(refused)
+    expect(await turn('amara', first, 'enable')).toEqual(refused)
+    expect(await turn('ada', first, 'enable')).toEqual([200, 'active'])
+    expect(await turn('aldo', first, 'disable')).toEqual([200, 'disabled'])
+    expect(await turn('aldo', first, 'enable')).toEqual([200, 'active'])
+
+    const second = await make()
+    expect(await turn('aldo', second, 'disable')).toEqual([200, 'disabled'])
+    expect(await turn('ada', second, 'disable')).toEqual([200, 'disabled'])
+    expect(await turn('aldo', second, 'disable')).toEqual([409, { state: 'disabled' }])
+    expect(await turn('aldo', second, 'enable')).toEqual(refused)
+  })
+
   test('TI-25 one that is deleted is gone with its bindings, and stays in the table', async () => {
     const id = await make()
     expect((await bind('aldo', id, { role_name: 'project_viewer' })).status).toBe(201)
@@ -422,6 +444,66 @@ describe('making a key counts as granting', () => {
     const disabled = await live.call('ada', 'POST', `${one(id)}/disable`, { body: because, headers: { 'x-request-id': `o-${id}` } })
     expect(disabled.status).toBe(200)
     expect(await live.auditOf(`o-${id}`)).toMatchObject([{ severity: 'high', tenant_id: org.aurora }])
+  })
+})
+
+describe('override and the machines of its own user', () => {
+  const refused = { status: 403, body: { details: { reason_code: 'permission_denied', detail: 'override_self_grant' } } }
+  const makingKeys = ['project.service_account.key.create', 'project.service_account.read']
+  /** Of Grace, who is a superadmin, and here an ordinary member who makes keys. */
+  const accountWithKey = async (by = 'grace') => {
+    const id = await make('grace')
+    const key = await makeKey(by, id)
+    expect(key.status).toBe(201)
+    return { id, key_id: key.body.key_id as string }
+  }
+  beforeAll(async () => {
+    await live.sql('insert into tenant_memberships (id, tenant_id, user_id, created_at) values (gen_random_uuid(), $1, $2, now())', [
+      org.aurora,
+      user('grace'),
+    ])
+    await live.sql('insert into project_memberships (id, project_id, user_id, created_at) values (gen_random_uuid(), $1, $2, now())', [
+      project.aurora,
+      user('grace'),
+    ])
+    const body = { principal_type: 'user', principal_id: user('grace'), role_id: await define(makingKeys, {}) }
+    expect((await live.call('amara', 'POST', `${training}/role-bindings`, { body })).status).toBe(201)
+  })
+
+  test('RP-29 a role is not bound by override to an account that one has made a key of, until the key is revoked', async () => {
+    const own = await accountWithKey()
+    expect(await bind('grace', own.id, { role_name: 'project_member' })).toMatchObject(refused)
+    // Another superadmin may, and who holds all of it may anyway.
+    expect((await bind('ada', own.id, { role_name: 'project_member' })).status).toBe(201)
+    const others = await accountWithKey('aldo')
+    expect((await bind('grace', others.id, { role_name: 'project_member' })).status).toBe(201)
+    const given_up = await accountWithKey()
+    const revoked = await live.call('aldo', 'DELETE', `${keysOf(given_up.id)}/${given_up.key_id}`, { body: because })
+    expect(revoked.status).toBe(204)
+    expect((await bind('grace', given_up.id, { role_name: 'project_member' })).status).toBe(201)
+  })
+
+  test('RP-29 nor is such an account enabled, or a role that it has, or moved to a richer version', async () => {
+    const own = await accountWithKey()
+    const enable = (person: string) => live.call(person, 'POST', `${one(own.id)}/enable`, { body: because })
+    expect((await live.call('aldo', 'POST', `${one(own.id)}/disable`, { body: because })).status).toBe(200)
+    expect(await enable('grace')).toMatchObject(refused)
+    expect((await enable('ada')).status).toBe(200)
+
+    const role_id = await define(['allocation.read'])
+    const role = `${training}/roles/${role_id}`
+    expect((await bind('amara', own.id, { role_id })).status).toBe(201)
+    expect((await live.call('amara', 'POST', `${role}/disable`, { body: { mode: 'block_all_now', ...because } })).status).toBe(200)
+    expect(await live.call('grace', 'POST', `${role}/enable`, { body: because })).toMatchObject(refused)
+    expect((await live.call('ada', 'POST', `${role}/enable`, { body: because })).status).toBe(200)
+
+    const richer = { expected_version: 1, permissions: ['allocation.read', 'storage.read'], ...because }
+    expect((await live.call('amara', 'PATCH', role, { body: richer })).status).toBe(200)
+    const versions = { from_version: 1, to_version: 2 }
+    const preview = await live.call('grace', 'POST', `${role}/bulk-upgrade/preview`, { body: versions })
+    const body = { ...versions, preview_hash: preview.body.preview_hash, ...because }
+    expect(await live.call('grace', 'POST', `${role}/bulk-upgrade`, { body })).toMatchObject(refused)
+    expect((await live.call('ada', 'POST', `${role}/bulk-upgrade`, { body })).status).toBe(200)
   })
 })
 
