@@ -1,4 +1,5 @@
 import { createHmac, createPrivateKey, type KeyObject, sign, verify } from 'node:crypto'
+import { promisify } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { unseal } from '../custody/envelope.ts'
 import type { KeyRing } from '../custody/key-ring.ts'
@@ -13,8 +14,10 @@ export type Sign = (key: SigningKey, input: Buffer) => Promise<Buffer>
 
 const unavailable = (why: string, cause?: unknown) => new Problem('dependency_unavailable', undefined, new Error(why, { cause }))
 
-const signedWith = ({ alg }: SigningKey, key: KeyObject, input: Buffer): Buffer =>
-  alg === 'ES256' ? lowOf(rawOf(sign('sha256', input, key))) : sign(null, input, key)
+/** In another thread: nobody else's request waits for a signature. */
+const signing = promisify<string | null, Buffer, KeyObject, Buffer>(sign)
+const signedWith = async ({ alg }: SigningKey, key: KeyObject, input: Buffer): Promise<Buffer> =>
+  alg === 'ES256' ? lowOf(rawOf(await signing('sha256', input, key))) : signing(null, input, key)
 const isMadeBy = ({ alg }: SigningKey, key: KeyObject, input: Buffer, signature: Buffer): boolean =>
   alg === 'ES256' ? isEs256(key, input, signature) : verify(null, input, key, signature)
 
