@@ -31,6 +31,7 @@ test.each([
   ['a header that is null', tokenOf('null')],
   ['a header with a byte order mark', tokenOf(`\ufeff${header}`)],
   ['a header that is not UTF-8', `${Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url')}.${encode('{}')}.AAAA`],
+  ['a payload that is not UTF-8', `${encode(header)}.${Buffer.from('{"sub":"\xff"}', 'latin1').toString('base64url')}.AAAA`],
   ['alg twice', tokenOf('{"alg":"none","alg":"ES256","kid":"k"}')],
   ['alg twice, once in disguise', tokenOf('{"\\u0061lg":"none","alg":"ES256","kid":"k"}')],
   ['a claim twice', tokenOf(header, '{"sub":"a","sub":"b"}')],

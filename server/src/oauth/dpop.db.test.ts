@@ -242,6 +242,41 @@ describe('the token endpoint', () => {
   })
 })
 
+describe('behind a proxy', () => {
+  test('TI-17 RFC 9700 headers that it, or anybody, sets change neither the address of a proof nor who asks nor from where', async () => {
+    const pair = keyPair()
+    const token = await bound(pair)
+    const forwarded = {
+      'x-forwarded-host': 'other.example',
+      'x-forwarded-proto': 'http',
+      'x-forwarded-for': '203.0.113.9',
+      forwarded: 'for=203.0.113.9;host=other.example;proto=http',
+      'x-real-ip': '203.0.113.9',
+      'x-forwarded-client-cert': 'Subject="CN=ada"',
+      'x-forwarded-user': 'ada',
+      'x-ssl-client-cert': 'ada',
+    }
+    const sent = (address: string, headers: Headers) =>
+      fetch(`${live.url}${path}`, {
+        headers: { authorization: `DPoP ${token}`, dpop: proofOf(pair, { method: 'GET', url: address, token }), ...headers },
+      })
+    expect((await sent(url, forwarded)).status).toBe(200)
+    expect((await sent(`http://other.example${path}`, forwarded)).status).toBe(401)
+    expect((await fetch(`${live.url}${path}`, { headers: forwarded })).status).toBe(401)
+    const asked = await ask(forwarded)
+    const rows = await live.auditOf(asked.headers.get('x-request-id')!)
+    expect(rows).toMatchObject([{ action: 'auth.token.issue', actor_id: machine.service_account_id }])
+    // From wherever it says it comes, it counts against where it came from.
+    const { url: base } = await live.replica()
+    await live.setPolicy('rate_limit.anonymous_requests_per_minute', 2)
+    const from = async (address: string) =>
+      (await fetch(`${base}${path}`, { headers: { 'x-forwarded-for': address, 'x-real-ip': address } })).status
+    const seen = [await from('203.0.113.1'), await from('203.0.113.2'), await from('203.0.113.3')]
+    await live.setPolicy('rate_limit.anonymous_requests_per_minute', 1_000_000)
+    expect(seen).toEqual([401, 401, 429])
+  })
+})
+
 describe('what is written down of proofs', () => {
   const rows = async () => (await live.sql<{ n: number }>('select count(*)::int as n from used_proofs'))[0]!.n
   /** How many rows forty requests leave, and how they are answered. */

@@ -298,6 +298,11 @@ describe('TI-15 T7 T8: what a token is', () => {
       if (other !== typ) expect(said(signed(headerOf(key, { typ: other }), claimsAt(iat))), other).toBe('token_invalid')
   })
 
+  test('TI-13 TI-17 RFC 8725 neither an assertion of a client nor a proof is taken for a token, whatever else they say', () => {
+    for (const other of ['dpop+jwt', 'client-authentication+jwt', 'application/dpop+jwt', 'JWT', undefined])
+      expect(said(signed({ ...headerOf(key), typ: other }, claimsAt(iat))), other).toBe('token_invalid')
+  })
+
   test('TI-15 T7 an ID token, also one that is signed with our key and for us, is no access token', () => {
     const id = { iss: issuer, aud: audience, sub: newId('user'), iat, exp: iat + 600, nonce: 'n', at_hash: 'h' }
     for (const each of [typ, 'JWT', undefined]) expect(said(signed({ ...headerOf(key), typ: each }, id))).toBe('token_invalid')
