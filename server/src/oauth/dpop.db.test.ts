@@ -318,7 +318,7 @@ describe('what is written down of proofs', () => {
     expect(await forty('rate_limit.decision_requests_per_minute', about)).toEqual({ rows: 3, seen: { 200: 3, 429: 37 } })
   })
 
-  test('TI-10 TI-17 a proof that a known client uses again is recorded, by either grant', async () => {
+  test('TI-12 TI-17 a proof that a known client uses again is recorded, by either grant', async () => {
     const own = await machineWithSecret(live)
     const pair = keyPair()
     const dpop = proofOf(pair, { method: 'POST', url: tokenUrl })
@@ -345,7 +345,7 @@ describe('what is written down of proofs', () => {
     }
   })
 
-  test('TI-05 the last use of a key is noted where a token is asked about or given back', async () => {
+  test('TI-25 the last use of a key is noted where a token is asked about or given back', async () => {
     for (const at of ['/oauth2/introspect', '/oauth2/revoke']) {
       const own = await machineWithSecret(live)
       const lastUse = async () =>
