@@ -12,7 +12,7 @@ import { ownSecret } from './installation/own-secrets.ts'
 import { writeCheckpoint } from './installation/write-checkpoint.ts'
 import { keySetSource } from './keys/key-set.ts'
 import { createSigner } from './keys/signer.ts'
-import { tendKeys } from './keys/tend-keys.ts'
+import { keyTender } from './keys/tend-keys.ts'
 import { createTransit } from './keys/transit.ts'
 import { forgetUsedProofs } from './oauth/used-proofs.ts'
 import { openInstallation } from './open-installation.ts'
@@ -80,7 +80,15 @@ const start = async () => {
       throw error
     }
   })
-  const keys = every(60, 'tending the signing keys', () => tendKeys(tending))
+  const tend = keyTender(tending)
+  const keys = every(60, 'tending the signing keys', async () => {
+    const { can_sign, is_next_of_other_kind } = await tend()
+    metrics.signingKeyTended(can_sign)
+    // Still fit to verify and decide, so it stays ready.
+    if (!can_sign) log.error('no signing key can be used here: no token is issued')
+    if (is_next_of_other_kind)
+      log.warn('the next signing key is not of the kind that is configured here: servers are configured differently')
+  })
   next_key.on('wanted', keys.tick)
   // Where a transit engine is away nothing can be made; what there is still verifies.
   await keys.tick()

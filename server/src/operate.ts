@@ -8,6 +8,8 @@ import { restore } from './db/copy/restore.ts'
 import { acceptRestore } from './installation/accept-restore.ts'
 import { requireNotBehind } from './installation/compare-heads.ts'
 import { rewrap } from './installation/rewrap.ts'
+import { keysNotRewrapped } from './keys/envelopes.ts'
+import { liveKeys } from './keys/signing-key-queries.ts'
 import { type OpenInstallation, openInstallation } from './open-installation.ts'
 import { carryOut, operatorOrders } from './operator-orders.ts'
 import { prepareDatabase } from './prepare-database.ts'
@@ -79,7 +81,9 @@ const commands: Record<string, (config: Config) => Promise<boolean>> = {
       await requireNotBehind(database, checkpoints)
       const moved = await rewrap(database, ring, envelopeColumns, append)
       for (const [column, count] of Object.entries(moved)) console.log(`${column}: ${count} sealed anew with ${ring.active_id}`)
-      return true
+      const left = keysNotRewrapped(await database.reader.many(liveKeys()), ring)
+      for (const sentence of left) console.log(sentence)
+      return left.length === 0
     }),
 
   backup: async (config) => {

@@ -181,6 +181,7 @@ describe('metrics', () => {
     await live.call('anna', 'GET', '/api/v1/me')
     await live.setPolicy('rate_limit.api_requests_per_minute', 100_000)
     metrics.checkpointed(7)
+    metrics.signingKeyTended(false)
     let after = ''
     const moved = (series: string) => numberOf(after, series) - numberOf(before, series)
     await expect
@@ -201,6 +202,7 @@ describe('metrics', () => {
       limited: moved('gatehouse_rate_limited_total{caller="user"}'),
     }).toEqual({ ok: 1, refused: 2, timed: 4, missing: 1, invalid: 1, denied: 1, allowed: 3, rows: 3, limited: 1 })
     expect(numberOf(after, 'gatehouse_audit_checkpoint_number')).toBe(7)
+    expect(numberOf(after, 'gatehouse_signing_key_usable')).toBe(0)
     expect(numberOf(after, 'gatehouse_audit_checkpoint_age_seconds')).toBeLessThan(60)
     // The scrape itself is under way while it is counted.
     expect(numberOf(after, 'gatehouse_http_requests_in_flight')).toBe(1)

@@ -20,7 +20,8 @@ export const installationEnvelopes: EnvelopeColumn = { table: 'installation_secr
 
 /**
  * Seals everything anew with the active key, a batch at a time; stopped half way it can simply be run again. Afterwards the old
- * keys open nothing that is still needed and may be taken out of the configuration.
+ * keys open nothing that is still needed and may be taken out of the configuration: unless one of them is a signing key itself (HS256),
+ * which must be rotated away first.
  */
 export const rewrap = async (
   database: Database,

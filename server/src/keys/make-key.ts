@@ -62,6 +62,13 @@ export const makeKey = async ({ ring, transit, algorithm }: KeyMaking): Promise<
   return transit ? makeWith(transit, algorithm) : makeHere(ring, algorithm)
 }
 
+/** Whether this process can sign with a key, as far as it can know without asking a transit engine. */
+export const isUsable = ({ custody, envelope, envelope_key_id }: NewKey, { ring, transit }: KeyMaking): boolean => {
+  if (custody === 'transit') return transit !== null
+  const key_id = custody === 'envelope' ? (envelope as { key_id: string }).key_id : envelope_key_id!
+  return ring.keyOf(key_id) !== undefined
+}
+
 /** Whether a key is of the kind that is configured now. */
 export const isAsConfigured = (
   { alg, custody, envelope_key_id }: Pick<NewKey, 'alg' | 'custody' | 'envelope_key_id'>,

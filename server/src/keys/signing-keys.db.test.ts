@@ -15,11 +15,12 @@ import { auditKey } from '../installation/own-secrets.ts'
 import { rewrap } from '../installation/rewrap.ts'
 import { newId } from '../kernel/ids.ts'
 import { envelopeColumns } from '../wiring.ts'
+import { keysNotRewrapped } from './envelopes.ts'
 import { type KeySet, keySetSource } from './key-set.ts'
 import { boundOf } from './make-key.ts'
 import { createSigner } from './signer.ts'
 import { activateKey, beginGrace, findKey, liveKeys } from './signing-key-queries.ts'
-import { type Tending, tendKeys } from './tend-keys.ts'
+import { keyTender, type Tending, tendKeys } from './tend-keys.ts'
 import { transitContract } from './testing/transit-contract.ts'
 import { createTransit } from './transit.ts'
 
@@ -386,6 +387,74 @@ describe('HS256, for a migration', () => {
     expect(signing!.alg).toBe('ES256')
     expect(verifying.get(former)).toMatchObject({ alg: 'HS256', state: 'grace' })
     await staged()
+  })
+})
+
+test('TI-13 processes that are configured differently replace each other’s next key when they start, and then leave it alone', async () => {
+  await startAnew()
+  const [one, other] = [keyTender(tending), keyTender({ ...tending, algorithm: 'EdDSA' })]
+  expect(await one()).toEqual({ can_sign: true, is_next_of_other_kind: false })
+  expect(await other()).toEqual({ can_sign: true, is_next_of_other_kind: false })
+  const next = await kidIn('staged')
+  expect((await inState('staged'))[0]).toMatchObject({ alg: 'EdDSA' })
+  for (let time = 0; time < 3; time += 1) {
+    expect(await one()).toEqual({ can_sign: true, is_next_of_other_kind: true })
+    expect(await other()).toEqual({ can_sign: true, is_next_of_other_kind: false })
+  }
+  expect(await kidIn('staged')).toBe(next)
+  // Where there is none, whoever comes first makes one.
+  await live.sql(`delete from signing_keys where state = 'staged'`)
+  expect(await one()).toEqual({ can_sign: true, is_next_of_other_kind: false })
+  expect((await inState('staged'))[0]).toMatchObject({ alg: 'ES256' })
+})
+
+test('TI-13 a start that failed is still a start the next time', async () => {
+  await startAnew()
+  let isAway = true
+  const transit = {
+    newVersion: async () => {
+      throw new Error('away')
+    },
+  } as never
+  const changed = {
+    ...tending,
+    algorithm: 'EdDSA' as const,
+    get transit() {
+      return isAway ? transit : null
+    },
+  }
+  const tend = keyTender(changed)
+  await expect(tend()).rejects.toThrow('away')
+  isAway = false
+  expect(await tend()).toEqual({ can_sign: true, is_next_of_other_kind: false })
+  expect((await inState('staged'))[0]).toMatchObject({ alg: 'EdDSA' })
+})
+
+describe('a key-encryption key that signs (HS256) and is to be changed', () => {
+  const both = parseKeyRing(`new:${'n'.repeat(42)}A,${testKeys}`)
+  const only = parseKeyRing(`new:${'n'.repeat(42)}A`)
+  const left = async () => keysNotRewrapped(await live.database.reader.many(liveKeys()), both)
+
+  test('TI-13 TI-14 is told while it signs or is in its grace, and no longer', async () => {
+    await startAnew({ algorithm: 'HS256' })
+    const former = await kidIn('active')
+    expect(await tendKeys({ ...tending, ring: both, algorithm: 'HS256' })).toEqual({ can_sign: true, is_next_of_other_kind: false })
+    await rewrap(live.database, both, envelopeColumns, tending.append)
+    expect(await left()).toEqual([expect.stringContaining(`The signing key ${former} (HS256, active) is the key-encryption key test.`)])
+    await live.sql(`update signing_keys set state = 'grace', grace_until = now() + interval '1 hour' where kid = $1`, [former])
+    expect(await left()).toEqual([expect.stringContaining('(HS256, grace)')])
+    await live.sql(`update signing_keys set grace_until = now() - interval '1 hour' where kid = $1`, [former])
+    await tendKeys({ ...tending, ring: both, algorithm: 'HS256' })
+    expect(await left()).toEqual([])
+    await rewrap(live.database, parseKeyRing(`${testKeys},new:${'n'.repeat(42)}A`), envelopeColumns, tending.append)
+  })
+
+  test('TI-13 taken out too early: the process says that it cannot sign', async () => {
+    await startAnew({ algorithm: 'HS256' })
+    expect(await tendKeys({ ...tending, ring: only, algorithm: 'HS256' })).toMatchObject({ can_sign: false })
+    await startAnew()
+    expect(await tendKeys({ ...tending, ring: only })).toMatchObject({ can_sign: false })
+    expect(await tendKeys(tending)).toMatchObject({ can_sign: true })
   })
 })
 

@@ -26,6 +26,8 @@ export interface Metrics {
   refusalUnrecorded(what: 'late' | 'lost'): void
   /** Everything up to now is under signed checkpoints, of which there are so many. */
   checkpointed(number: number): void
+  /** Whether this process can sign tokens, as it found when it last looked after the keys. */
+  signingKeyTended(can_sign: boolean): void
   watchPool(stats: () => PoolStats): void
   readonly contentType: string
   text(): Promise<string>
@@ -107,6 +109,16 @@ export const createMetrics = (): Metrics => {
       else this.remove()
     },
   })
+  let canSign: boolean | undefined
+  new Gauge({
+    name: 'gatehouse_signing_key_usable',
+    help: 'Whether this process has a key that it can sign tokens with (1) or issues nothing (0); absent until it has looked.',
+    registers,
+    collect() {
+      if (canSign === undefined) this.remove()
+      else this.set(canSign ? 1 : 0)
+    },
+  })
   collectDefaultMetrics({ register })
 
   return {
@@ -125,6 +137,9 @@ export const createMetrics = (): Metrics => {
     refusalUnrecorded: (what) => unrecorded.inc({ what }),
     checkpointed: (number) => {
       lastCheckpoint = { number, at: performance.now() }
+    },
+    signingKeyTended: (can_sign) => {
+      canSign = can_sign
     },
     watchPool: (stats) => {
       new Gauge({
