@@ -44,8 +44,6 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown, A
   readonly speaks: Speech
   /** Asks the engine and nothing else: answered without a transaction of its own, and counted against the limit for decisions. */
   readonly is_decision: boolean
-  /** A larger body is refused; one that anybody may send, whoever he is, has no reason to be large. */
-  readonly most_body_bytes: number
   readonly problems: readonly ProblemCode[]
   /** Exists only in the types. */
   readonly types?: { readonly params: P; readonly query: Q; readonly body: B; readonly reply: R }
@@ -104,7 +102,6 @@ export const operation = <
   identified_by: declared.identified_by ?? 'bearer',
   speaks: declared.speaks ?? 'json',
   is_decision: declared.is_decision ?? false,
-  most_body_bytes: (declared.identified_by ?? 'bearer') === 'bearer' ? 256 * 1024 : 16 * 1024,
   problems: declared.problems,
 })
 

@@ -250,7 +250,6 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     method: operation.method,
     url: operation.path,
     config: { operation },
-    bodyLimit: operation.most_body_bytes,
     schema: {
       params: operation.params,
       querystring: operation.query,
