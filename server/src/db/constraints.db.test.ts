@@ -642,6 +642,7 @@ const refused: [proves: string, what: string, constraint: string, text: string][
   ['TI-13', 'a key with a name that needs escaping', 'signing_keys_kid_check', signingKey({ kid: `'a key/of mine'` })],
   ['TI-13', 'a key for another algorithm', 'signing_keys_alg_check', signingKey({ alg: `'RS256'` })],
   ['TI-13', 'a key in another state', 'signing_keys_state_check', signingKey({ state: `'paused'`, ended_at: 'now()' })],
+  ['TI-13', 'a key of no epoch', 'signing_keys_epoch_check', signingKey({ epoch: '0' })],
   ['TI-13', 'a key without a public part', 'signing_keys_public', signingKey({ public_jwk: 'null' })],
   [
     'TI-13',
