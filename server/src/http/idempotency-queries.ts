@@ -23,7 +23,7 @@ export const boundTheWait = (wait: string) => sql(Exactly({ lock_timeout: Type.S
  * his is a digest, so that it is never too long.
  */
 const keyOf = ({ token }: Actor, key: string): string =>
-  token?.act ? `${token.act.sub} ${createHash('sha256').update(key).digest('base64url')}` : key
+  token?.act ? `${token.act.sub} ${createHash('sha256').update(`${key}`).digest('base64url')}` : key
 
 /** Takes the key, or waits until whoever has it is done; a key past its day is taken anew. No row: somebody had it. */
 export const reserveKey = (actor: Actor, key: string, request_hash: string, now: string) => sql(Done)`

@@ -230,5 +230,7 @@ test('DE-19 a disabled account is told so wherever it asks about, on a process t
     `update service_accounts set state = 'disabled', disabled_at = now(), disabled_by = $2, disable_reason = 'test' where id = $1`,
     [own.account_id, user('aldo')],
   )
-  expect((await everywhere()).map(({ status, body }) => [status, body.details?.reason_code])).toEqual(Array(3).fill([403, 'actor_disabled']))
+  expect((await everywhere()).map(({ status, body }) => [status, body.details?.reason_code])).toEqual(
+    Array(3).fill([403, 'actor_disabled']),
+  )
 })
