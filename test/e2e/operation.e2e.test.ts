@@ -164,7 +164,9 @@ test('AU-06 all that a process says is lines of JSON with a correlation id and w
   const { url, heard, closed, signal } = await startProcess({ GATEHOUSE_LOG_LEVEL: 'trace' })
   const canary = 'CANARY-e1b5d3'
   for (let n = 0; n < 5; n += 1)
-    await live.call(null, 'GET', `/api/v1/me?token=${canary}`, { headers: { authorization: `Bearer ${canary}${n}`, cookie: canary } }, url)
+    await live.call(null, 'GET', `/api/v1/me?note=${canary}`, { headers: { authorization: `Bearer ${canary}${n}`, cookie: canary } }, url)
+  // In an address it is refused before anybody looks whose it is.
+  expect((await live.call(null, 'GET', `/api/v1/me?token=${canary}`, {}, url)).status).toBe(400)
   const { headers } = await live.call('anna', 'GET', '/api/v1/me', { headers: { 'x-request-id': 'said-by-process' } }, url)
   expect(headers.get('x-correlation-id')).toBe('said-by-process')
   expect((await live.call(null, 'GET', '/metrics', {}, url)).text).toContain('gatehouse_auth_rejected_total{code="token_invalid"} 5')
