@@ -24,6 +24,10 @@ const rooms = {
   'service-accounts': ['keys', 'roles', 'tenancy', ...rails],
   installation: ['custody', 'audit', 'work', 'db', 'kernel'],
   tokens: ['keys', 'service-accounts', 'principals', 'tenancy', ...rails],
+  nodes: ['custody', ...rails],
+  'ssh-keys': ['tenancy', ...rails],
+  allocations: ['nodes', 'ssh-keys', 'tenancy', ...rails],
+  'access-grants': ['allocations', 'ssh-keys', 'nodes', 'principals', 'tenancy', ...rails],
   oauth: ['tokens', 'keys', 'service-accounts', ...rails],
 }
 
@@ -32,8 +36,9 @@ const packages = {
   contract: [],
   server: ['contract'],
   idp: [],
-  tools: ['contract', 'server', 'idp'],
-  test: ['contract', 'server', 'idp', 'tools'],
+  agent: ['contract'],
+  tools: ['contract', 'server', 'idp', 'agent'],
+  test: ['contract', 'server', 'idp', 'agent', 'tools'],
 }
 
 // Libraries that one room alone may speak to.
@@ -42,6 +47,7 @@ const doors = [
   { library: 'pg-copy-streams', room: 'db' },
   { library: 'fastify', room: 'http' },
   { library: '@fastify/[^/]+', room: 'http' },
+  { library: '@peculiar/x509', room: 'nodes' },
   { library: 'prom-client', room: 'telemetry' },
   { library: '@opentelemetry/[^/]+', room: 'telemetry' },
 ]

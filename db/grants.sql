@@ -8,7 +8,9 @@ grant select, insert, update on
   role_definitions, role_definition_versions, role_permissions,
   platform_role_bindings, tenant_role_bindings, project_role_bindings,
   policy_values, policy_constraints, epochs, invitations,
-  service_accounts, service_account_keys, signing_keys, issued_tokens, token_cutoffs
+  service_accounts, service_account_keys, signing_keys, issued_tokens, token_cutoffs,
+  node_authorities, nodes, node_enrolments, node_certificates, task_signers, node_tasks,
+  ssh_public_keys, allocations, allocation_ssh_public_keys, allocation_access_grants
   to :app;
 grant select on policy_definitions, schema_migrations to :app;
 grant select, insert on audit_logs to :app;

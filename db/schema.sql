@@ -1,5 +1,110 @@
 -- Written by `npm run generate` from the catalogue of a freshly migrated database; read and reviewed, never run.
 
+create table allocation_access_grants (
+  id uuid not null,
+  allocation_id uuid not null,
+  project_id uuid not null,
+  grantee_user_id uuid not null,
+  ssh_key_id uuid not null,
+  epoch integer not null,
+  expires_at timestamp with time zone,
+  reason text,
+  created_at timestamp with time zone not null,
+  created_by uuid not null,
+  updated_at timestamp with time zone not null,
+  generation bigint,
+  ended_at timestamp with time zone,
+  ended_by uuid,
+  end_cause text,
+  constraint allocation_access_grants_pkey PRIMARY KEY (id),
+  constraint allocation_access_grants_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint allocation_access_grants_grantee_user_id_fkey FOREIGN KEY (grantee_user_id) REFERENCES users(id),
+  constraint allocation_access_grants_of_allocation FOREIGN KEY (allocation_id, project_id) REFERENCES allocations(id, project_id),
+  constraint allocation_access_grants_ssh_key_id_fkey FOREIGN KEY (ssh_key_id) REFERENCES ssh_public_keys(id),
+  constraint allocation_access_grants_end_cause_check CHECK ((end_cause = ANY (ARRAY['revoked'::text, 'expired'::text, 'project_membership_ended'::text, 'tenant_membership_ended'::text, 'key_deleted'::text, 'user_disabled'::text, 'allocation_released'::text, 'allocation_failed'::text, 'node_retired'::text, 'backup_restored'::text]))),
+  constraint allocation_access_grants_end_whole CHECK (((num_nulls(ended_at, end_cause) = ANY (ARRAY[0, 2])) AND ((ended_by IS NULL) OR (ended_at IS NOT NULL)))),
+  constraint allocation_access_grants_epoch_check CHECK ((epoch > 0))
+);
+CREATE UNIQUE INDEX access_grant_already_exists ON public.allocation_access_grants USING btree (allocation_id, grantee_user_id, ssh_key_id) WHERE (ended_at IS NULL);
+CREATE INDEX allocation_access_grants_by_end ON public.allocation_access_grants USING btree (expires_at) WHERE ((ended_at IS NULL) AND (expires_at IS NOT NULL));
+CREATE INDEX allocation_access_grants_of_allocation_by_id ON public.allocation_access_grants USING btree (allocation_id, id);
+CREATE INDEX allocation_access_grants_of_grantee ON public.allocation_access_grants USING btree (grantee_user_id) WHERE (ended_at IS NULL);
+CREATE INDEX allocation_access_grants_of_key ON public.allocation_access_grants USING btree (ssh_key_id) WHERE (ended_at IS NULL);
+grant insert, select, update on allocation_access_grants to gatehouse_app;
+
+create table allocation_ssh_public_keys (
+  id uuid not null,
+  allocation_id uuid not null,
+  ssh_key_id uuid not null,
+  epoch integer not null,
+  created_at timestamp with time zone not null,
+  created_by uuid not null,
+  ended_at timestamp with time zone,
+  end_cause text,
+  constraint allocation_ssh_public_keys_pkey PRIMARY KEY (id),
+  constraint allocation_ssh_public_keys_allocation_id_fkey FOREIGN KEY (allocation_id) REFERENCES allocations(id),
+  constraint allocation_ssh_public_keys_ssh_key_id_fkey FOREIGN KEY (ssh_key_id) REFERENCES ssh_public_keys(id),
+  constraint allocation_ssh_public_keys_end_whole CHECK ((num_nulls(ended_at, end_cause) = ANY (ARRAY[0, 2]))),
+  constraint allocation_ssh_public_keys_epoch_check CHECK ((epoch > 0))
+);
+CREATE INDEX allocation_ssh_public_keys_of_key ON public.allocation_ssh_public_keys USING btree (ssh_key_id) WHERE (ended_at IS NULL);
+CREATE UNIQUE INDEX allocation_ssh_public_keys_one ON public.allocation_ssh_public_keys USING btree (allocation_id, ssh_key_id) WHERE (ended_at IS NULL);
+grant insert, select, update on allocation_ssh_public_keys to gatehouse_app;
+
+create table allocations (
+  id uuid not null,
+  org_id uuid not null,
+  project_id uuid not null,
+  name text not null,
+  requested_by_type text not null,
+  requested_by uuid not null,
+  owner_user_id uuid,
+  shared_runtime_id uuid,
+  region text not null,
+  sku text not null,
+  gpus integer not null,
+  node_id uuid,
+  username_on_node text,
+  state text default 'requested'::text not null,
+  state_since timestamp with time zone not null,
+  failure text,
+  generation bigint default 0 not null,
+  epoch integer not null,
+  confirmed_generation bigint default 0 not null,
+  confirmed_at timestamp with time zone,
+  created_at timestamp with time zone not null,
+  cleared_at timestamp with time zone,
+  constraint allocations_pkey PRIMARY KEY (id),
+  constraint allocations_in_project UNIQUE (id, project_id),
+  constraint allocations_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint allocations_of_project FOREIGN KEY (project_id, org_id) REFERENCES projects(id, org_id),
+  constraint allocations_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint allocations_confirmed CHECK ((((confirmed_generation >= 0) AND (confirmed_generation <= generation)) AND ((confirmed_generation = 0) = (confirmed_at IS NULL)))),
+  constraint allocations_epoch_check CHECK ((epoch > 0)),
+  constraint allocations_failure_check CHECK ((length(failure) <= 100)),
+  constraint allocations_generation_check CHECK ((generation >= 0)),
+  constraint allocations_gpus_check CHECK (((gpus >= 0) AND (gpus <= 1024))),
+  constraint allocations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+  constraint allocations_placed CHECK (((node_id IS NULL) = (username_on_node IS NULL))),
+  constraint allocations_region_check CHECK (((length(region) >= 1) AND (length(region) <= 63))),
+  constraint allocations_requested_by_type_check CHECK ((requested_by_type = ANY (ARRAY['user'::text, 'service_account'::text]))),
+  constraint allocations_sku_check CHECK (((length(sku) >= 1) AND (length(sku) <= 63))),
+  constraint allocations_state_check CHECK ((state = ANY (ARRAY['requested'::text, 'provisioning'::text, 'active'::text, 'releasing'::text, 'released'::text, 'failed'::text, 'release_failed'::text]))),
+  constraint allocations_states CHECK (
+CASE state
+    WHEN 'requested'::text THEN ((node_id IS NULL) AND (cleared_at IS NULL))
+    WHEN 'released'::text THEN (cleared_at IS NOT NULL)
+    WHEN 'failed'::text THEN true
+    ELSE ((node_id IS NOT NULL) AND (cleared_at IS NULL))
+END),
+  constraint allocations_username_on_node_check CHECK ((username_on_node ~ '^gh-[a-z0-9]{6,20}$'::text))
+);
+CREATE INDEX allocations_of_project_by_id ON public.allocations USING btree (project_id, id);
+CREATE INDEX allocations_on_node ON public.allocations USING btree (node_id) WHERE ((cleared_at IS NULL) AND (node_id IS NOT NULL));
+CREATE UNIQUE INDEX allocations_username_on_node ON public.allocations USING btree (node_id, username_on_node) WHERE (cleared_at IS NULL);
+CREATE INDEX allocations_waiting ON public.allocations USING btree (created_at) WHERE (state = 'requested'::text);
+grant insert, select, update on allocations to gatehouse_app;
+
 create table audit_heads (
   chain_id uuid not null,
   seq bigint not null,
@@ -181,6 +286,142 @@ CREATE INDEX issued_tokens_of_project ON public.issued_tokens USING btree (proje
 CREATE CONSTRAINT TRIGGER issued_tokens_move_epoch AFTER DELETE OR UPDATE ON public.issued_tokens DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
 grant insert, select, update on issued_tokens to gatehouse_app;
 grant select on sequence issued_tokens_number_seq to gatehouse_app;
+
+create table node_authorities (
+  id uuid not null,
+  certificate text not null,
+  envelope jsonb not null,
+  created_at timestamp with time zone not null,
+  ends_at timestamp with time zone not null,
+  is_active boolean default true not null,
+  constraint node_authorities_pkey PRIMARY KEY (id),
+  constraint node_authorities_check CHECK ((ends_at > created_at))
+);
+CREATE UNIQUE INDEX node_authorities_one_active ON public.node_authorities USING btree ((true)) WHERE is_active;
+grant insert, select, update on node_authorities to gatehouse_app;
+
+create table node_certificates (
+  serial text not null,
+  node_id uuid not null,
+  thumbprint text not null,
+  key_thumbprint text not null,
+  epoch integer not null,
+  issued_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  end_reason text,
+  constraint node_certificates_pkey PRIMARY KEY (serial),
+  constraint node_certificates_thumbprint_key UNIQUE (thumbprint),
+  constraint node_certificates_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint node_certificates_check CHECK ((expires_at > issued_at)),
+  constraint node_certificates_end_whole CHECK ((num_nulls(ended_at, end_reason) = ANY (ARRAY[0, 2]))),
+  constraint node_certificates_epoch_check CHECK ((epoch > 0)),
+  constraint node_certificates_key_thumbprint_check CHECK ((key_thumbprint ~ '^[0-9a-f]{64}$'::text)),
+  constraint node_certificates_serial_check CHECK ((serial ~ '^[0-9a-f]{16,40}$'::text)),
+  constraint node_certificates_thumbprint_check CHECK ((thumbprint ~ '^[0-9a-f]{64}$'::text))
+);
+CREATE INDEX node_certificates_of_node ON public.node_certificates USING btree (node_id) WHERE (ended_at IS NULL);
+grant insert, select, update on node_certificates to gatehouse_app;
+
+create table node_enrolments (
+  id uuid not null,
+  node_id uuid not null,
+  secret_hash bytea not null,
+  epoch integer not null,
+  created_at timestamp with time zone not null,
+  created_by uuid not null,
+  expires_at timestamp with time zone not null,
+  ended_at timestamp with time zone,
+  is_used boolean default false not null,
+  constraint node_enrolments_pkey PRIMARY KEY (id),
+  constraint node_enrolments_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint node_enrolments_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint node_enrolments_check CHECK ((expires_at > created_at)),
+  constraint node_enrolments_epoch_check CHECK ((epoch > 0)),
+  constraint node_enrolments_secret_hash_check CHECK ((length(secret_hash) = 32)),
+  constraint node_enrolments_used CHECK (((NOT is_used) OR (ended_at IS NOT NULL)))
+);
+CREATE UNIQUE INDEX node_enrolments_one_open ON public.node_enrolments USING btree (node_id) WHERE (ended_at IS NULL);
+grant insert, select, update on node_enrolments to gatehouse_app;
+
+create table node_tasks (
+  id uuid not null,
+  node_id uuid not null,
+  type text not null,
+  allocation_id uuid,
+  org_id uuid,
+  project_id uuid,
+  params jsonb not null,
+  generation bigint not null,
+  kid text not null,
+  signature text not null,
+  state text default 'queued'::text not null,
+  created_at timestamp with time zone not null,
+  correlation_id text not null,
+  expires_at timestamp with time zone not null,
+  dispatched_at timestamp with time zone,
+  dispatched_to uuid,
+  attempts integer default 0 not null,
+  reported_at timestamp with time zone,
+  result jsonb,
+  overdue_noted_at timestamp with time zone,
+  constraint node_tasks_pkey PRIMARY KEY (id),
+  constraint node_tasks_allocation_id_fkey FOREIGN KEY (allocation_id) REFERENCES allocations(id),
+  constraint node_tasks_kid_fkey FOREIGN KEY (kid) REFERENCES task_signers(kid),
+  constraint node_tasks_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint node_tasks_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+  constraint node_tasks_attempts_check CHECK ((attempts >= 0)),
+  constraint node_tasks_check CHECK ((expires_at > created_at)),
+  constraint node_tasks_generation_check CHECK ((generation >= 0)),
+  constraint node_tasks_params_check CHECK ((jsonb_typeof(params) = 'object'::text)),
+  constraint node_tasks_reported_whole CHECK ((num_nulls(reported_at, result) = ANY (ARRAY[0, 2]))),
+  constraint node_tasks_signature_check CHECK ((signature ~ '^[A-Za-z0-9_-]{86}$'::text)),
+  constraint node_tasks_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'dispatched'::text, 'completed'::text, 'failed'::text, 'expired'::text, 'superseded'::text]))),
+  constraint node_tasks_states CHECK (
+CASE state
+    WHEN 'queued'::text THEN (num_nonnulls(dispatched_at, reported_at) = 0)
+    WHEN 'dispatched'::text THEN ((dispatched_at IS NOT NULL) AND (reported_at IS NULL))
+    WHEN 'completed'::text THEN (num_nonnulls(dispatched_at, reported_at) = 2)
+    WHEN 'failed'::text THEN (num_nonnulls(dispatched_at, reported_at) = 2)
+    ELSE true
+END),
+  constraint node_tasks_type_check CHECK ((type = ANY (ARRAY['allocation.provision_user'::text, 'allocation.install_authorized_keys'::text, 'allocation.deprovision_user'::text, 'storage.mount'::text, 'storage.unmount'::text, 'diag.health_probe'::text])))
+);
+CREATE INDEX node_tasks_of_allocation ON public.node_tasks USING btree (allocation_id, generation);
+CREATE INDEX node_tasks_of_node ON public.node_tasks USING btree (node_id, id);
+CREATE UNIQUE INDEX node_tasks_one_open ON public.node_tasks USING btree (allocation_id, type) WHERE ((state = ANY (ARRAY['queued'::text, 'dispatched'::text])) AND (allocation_id IS NOT NULL));
+CREATE INDEX node_tasks_open ON public.node_tasks USING btree (node_id, created_at) WHERE (state = ANY (ARRAY['queued'::text, 'dispatched'::text]));
+CREATE TRIGGER node_tasks_wake_node AFTER INSERT ON public.node_tasks FOR EACH ROW EXECUTE FUNCTION wake_node();
+grant insert, select, update on node_tasks to gatehouse_app;
+
+create table nodes (
+  id uuid not null,
+  name text not null,
+  region text not null,
+  sku text not null,
+  gpus integer not null,
+  status text default 'active'::text not null,
+  created_at timestamp with time zone not null,
+  created_by uuid,
+  enrolled_at timestamp with time zone,
+  last_seen_at timestamp with time zone,
+  agent_version text,
+  retired_at timestamp with time zone,
+  retired_by uuid,
+  retire_reason text,
+  constraint nodes_pkey PRIMARY KEY (id),
+  constraint nodes_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint nodes_retired_by_fkey FOREIGN KEY (retired_by) REFERENCES users(id),
+  constraint nodes_agent_version_check CHECK ((length(agent_version) <= 63)),
+  constraint nodes_gpus_check CHECK (((gpus >= 0) AND (gpus <= 1024))),
+  constraint nodes_name_check CHECK (((name ~ '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$'::text) AND (length(name) <= 63))),
+  constraint nodes_region_check CHECK (((length(region) >= 1) AND (length(region) <= 63))),
+  constraint nodes_retired_whole CHECK (((num_nulls(retired_at, retired_by, retire_reason) = ANY (ARRAY[0, 3])) AND ((status = 'retired'::text) = (retired_at IS NOT NULL)))),
+  constraint nodes_sku_check CHECK (((length(sku) >= 1) AND (length(sku) <= 63))),
+  constraint nodes_status_check CHECK ((status = ANY (ARRAY['active'::text, 'drained'::text, 'retired'::text])))
+);
+CREATE UNIQUE INDEX node_already_exists ON public.nodes USING btree (name) WHERE (status <> 'retired'::text);
+grant insert, select, update on nodes to gatehouse_app;
 
 create table organizations (
   id uuid not null,
@@ -610,6 +851,70 @@ CREATE UNIQUE INDEX signing_keys_one_staged ON public.signing_keys USING btree (
 CREATE CONSTRAINT TRIGGER signing_keys_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.signing_keys DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('platform');
 grant insert, select, update on signing_keys to gatehouse_app;
 
+create table ssh_public_keys (
+  id uuid not null,
+  user_id uuid,
+  org_id uuid,
+  project_id uuid,
+  name text not null,
+  key_type text not null,
+  bits integer not null,
+  blob text not null,
+  fingerprint text not null,
+  created_at timestamp with time zone not null,
+  created_by_type text not null,
+  created_by uuid not null,
+  deleted_at timestamp with time zone,
+  deleted_by uuid,
+  delete_reason text,
+  constraint ssh_public_keys_pkey PRIMARY KEY (id),
+  constraint ssh_public_keys_of_project FOREIGN KEY (project_id, org_id) REFERENCES projects(id, org_id),
+  constraint ssh_public_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint ssh_public_keys_bits_check CHECK (((bits >= 256) AND (bits <= 16384))),
+  constraint ssh_public_keys_blob_check CHECK (((blob ~ '^[A-Za-z0-9+/]+={0,2}$'::text) AND ((length(blob) >= 60) AND (length(blob) <= 4096)))),
+  constraint ssh_public_keys_created_by_type_check CHECK ((created_by_type = ANY (ARRAY['user'::text, 'service_account'::text]))),
+  constraint ssh_public_keys_end_whole CHECK ((num_nulls(deleted_at, deleted_by, delete_reason) = ANY (ARRAY[0, 3]))),
+  constraint ssh_public_keys_fingerprint_check CHECK ((fingerprint ~ '^SHA256:[A-Za-z0-9+/]{43}$'::text)),
+  constraint ssh_public_keys_key_type_check CHECK ((key_type = ANY (ARRAY['ssh-ed25519'::text, 'ssh-rsa'::text, 'ecdsa-sha2-nistp256'::text, 'ecdsa-sha2-nistp384'::text, 'ecdsa-sha2-nistp521'::text, 'sk-ssh-ed25519@openssh.com'::text, 'sk-ecdsa-sha2-nistp256@openssh.com'::text]))),
+  constraint ssh_public_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+  constraint ssh_public_keys_owner CHECK (((num_nonnulls(user_id, project_id) = 1) AND ((project_id IS NULL) = (org_id IS NULL))))
+);
+CREATE UNIQUE INDEX ssh_key_already_exists ON public.ssh_public_keys USING btree (user_id, fingerprint) WHERE ((deleted_at IS NULL) AND (user_id IS NOT NULL));
+CREATE UNIQUE INDEX ssh_key_already_exists_in_project ON public.ssh_public_keys USING btree (project_id, fingerprint) WHERE ((deleted_at IS NULL) AND (project_id IS NOT NULL));
+grant insert, select, update on ssh_public_keys to gatehouse_app;
+
+create table task_signers (
+  kid text not null,
+  version integer not null,
+  certificate text not null,
+  envelope jsonb not null,
+  epoch integer not null,
+  state text not null,
+  created_at timestamp with time zone not null,
+  activated_at timestamp with time zone,
+  grace_until timestamp with time zone,
+  ended_at timestamp with time zone,
+  ended_by uuid,
+  end_reason text,
+  constraint task_signers_pkey PRIMARY KEY (kid),
+  constraint task_signers_version_key UNIQUE (version),
+  constraint task_signers_ended_by_fkey FOREIGN KEY (ended_by) REFERENCES users(id),
+  constraint task_signers_epoch_check CHECK ((epoch > 0)),
+  constraint task_signers_kid_check CHECK ((kid ~ '^[A-Za-z0-9_-]{43}$'::text)),
+  constraint task_signers_state_check CHECK ((state = ANY (ARRAY['staged'::text, 'active'::text, 'grace'::text, 'retired'::text, 'revoked'::text]))),
+  constraint task_signers_states CHECK (
+CASE state
+    WHEN 'staged'::text THEN (num_nonnulls(activated_at, grace_until, ended_at) = 0)
+    WHEN 'active'::text THEN ((activated_at IS NOT NULL) AND (num_nonnulls(grace_until, ended_at) = 0))
+    WHEN 'grace'::text THEN ((activated_at IS NOT NULL) AND (grace_until IS NOT NULL) AND (ended_at IS NULL))
+    ELSE (ended_at IS NOT NULL)
+END),
+  constraint task_signers_version_check CHECK ((version > 0))
+);
+CREATE UNIQUE INDEX task_signers_one_active ON public.task_signers USING btree ((true)) WHERE (state = 'active'::text);
+CREATE UNIQUE INDEX task_signers_one_staged ON public.task_signers USING btree ((true)) WHERE (state = 'staged'::text);
+grant insert, select, update on task_signers to gatehouse_app;
+
 create table tenant_memberships (
   id uuid not null,
   tenant_id uuid not null,
@@ -803,4 +1108,13 @@ begin
     raise exception using errcode = '23514', constraint = 'role_not_assignable', message = 'an owner has no end';
   end if;
   return new;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.wake_node()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_notify('gatehouse_node_tasks', new.node_id::text);
+  return null;
 end $function$;

@@ -7,7 +7,9 @@ export type ActorType = (typeof actorTypes)[number]
 
 /** `read` changes nothing and leaves no record; `recorded_read` is a read worth a record; `change` changes something and is recorded. */
 export type Effect = 'read' | 'recorded_read' | 'change'
-export type IdentifiedBy = 'bearer' | 'credential' | 'client'
+export type IdentifiedBy = 'bearer' | 'credential' | 'client' | 'certificate'
+/** At which door it is asked: the API's, or that of nodes, which show certificates of our authority. */
+export type Listener = 'api' | 'nodes'
 export type Speech = 'json' | 'oauth'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -30,16 +32,19 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown, A
   readonly body: TSchema | undefined
   readonly reply: TSchema | undefined
   readonly success: 200 | 201 | 202 | 204
+  /** Where the verb says that it was so already (`Again`). */
+  readonly success_again: 200 | undefined
   readonly is_paged: boolean
   /** A list that can also be taken away as JSON Lines, with `format=jsonl`. */
   readonly is_exportable: boolean
   /** The answer holds secret material: it is never stored, replayed or cached. */
   readonly is_secret_reply: boolean
   /**
-   * How the caller says who he is: by a bearer token; by a credential in the request itself, which whoever answers verifies; or as an
-   * OAuth client does, which is either of both.
+   * How the caller says who he is: by a bearer token; by a credential in the request itself, which whoever answers verifies; as an
+   * OAuth client does, which is either of both; or by the certificate of his connection.
    */
   readonly identified_by: IdentifiedBy
+  readonly listener: Listener
   /** In which manner it is asked and refused: in JSON with our problems, or in forms with the errors of OAuth. */
   readonly speaks: Speech
   /** Asks the engine and nothing else: answered without a transaction of its own, and counted against the limit for decisions. */
@@ -63,8 +68,10 @@ interface Declared<P extends TProperties, Q extends TProperties, B extends TSche
   body?: B
   reply?: R
   success?: 200 | 201 | 202 | 204
+  success_again?: 200
   is_secret_reply?: boolean
   identified_by?: IdentifiedBy
+  listener?: Listener
   speaks?: Speech
   is_decision?: boolean
   problems: readonly ProblemCode[]
@@ -96,10 +103,12 @@ export const operation = <
   body: declared.body,
   reply: declared.reply,
   success: declared.success ?? (declared.reply ? 200 : 204),
+  success_again: declared.success_again,
   is_paged: false,
   is_exportable: false,
   is_secret_reply: declared.is_secret_reply ?? false,
   identified_by: declared.identified_by ?? 'bearer',
+  listener: declared.listener ?? 'api',
   speaks: declared.speaks ?? 'json',
   is_decision: declared.is_decision ?? false,
   problems: declared.problems,

@@ -1,8 +1,11 @@
+import * as accessGrants from './access-grants.ts'
+import * as allocations from './allocations.ts'
 import * as auditLogs from './audit-logs.ts'
 import * as constraints from './constraints.ts'
 import * as decisions from './decisions.ts'
 import * as invitations from './invitations.ts'
 import * as members from './members.ts'
+import * as nodes from './nodes.ts'
 import * as oauth from './oauth.ts'
 import type { Operation } from './operation.ts'
 import * as organizations from './organizations.ts'
@@ -13,6 +16,7 @@ import * as roleUpgrades from './role-upgrades.ts'
 import * as roles from './roles.ts'
 import * as serviceAccounts from './service-accounts.ts'
 import * as signingKeys from './signing-keys.ts'
+import * as sshKeys from './ssh-keys.ts'
 import * as tokens from './tokens.ts'
 import * as users from './users.ts'
 
@@ -37,6 +41,10 @@ export const operations: readonly Operation[] = [
   signingKeys,
   tokens,
   oauth,
+  nodes,
+  sshKeys,
+  allocations,
+  accessGrants,
 ]
   .flatMap((file) => Object.values(file).filter(isOperation))
   .sort((a, b) => (a.id < b.id ? -1 : 1))

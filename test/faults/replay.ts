@@ -1,4 +1,4 @@
-import { canonicalJson } from '../../server/src/kernel/canonical-json.ts'
+import { canonicalJson } from '@gatehouse/contract/canonical-json'
 
 export type Sql = <Row = Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>
 

@@ -1,5 +1,5 @@
 import { createHmac, type KeyObject } from 'node:crypto'
-import { canonicalJson } from '../kernel/canonical-json.ts'
+import { canonicalJson } from '@gatehouse/contract/canonical-json'
 
 /** A row of a chain before its hash: exactly the fields that are hashed, in their order. */
 export interface ChainedRow {

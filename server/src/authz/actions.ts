@@ -44,9 +44,13 @@ export const actions = {
   // Given by a relation to the resource, never by a role.
   'me.read': at('platform', 'read'),
   'me.invitation.accept': at('platform'),
+  'me.ssh_key.manage': at('platform'),
+  'me.ssh_key.read': at('platform', 'read'),
   'tenant.project.read_own': at('tenant', 'read'),
   'tenant.user.leave': at('tenant'),
   'project.member.leave': at('project'),
+  'project.access_grant.read_own': at('project', 'read'),
+  'project.access_grant.revoke_own': at('project'),
 
   // Tenant.
   'project.read': at('tenant', 'override', 'read'),
@@ -77,6 +81,9 @@ export const actions = {
   'auth.token.introspect': at('project', 'read'),
   'auth.token.issue': at('project'),
   'auth.token.revoke_own': at('project'),
+  'node.certificate.renew': at('platform'),
+  'node.task.read': at('platform'),
+  'node.task.report': at('platform'),
 
   // Project. What touches a customer's data or shell is never open to override.
   'allocation.create': onMachines('service_account'),
@@ -123,11 +130,14 @@ export const isAction = (key: string): key is Action => Object.hasOwn(actions, k
 
 /** A relation of the actor to the resource gives these keys, for that resource only. */
 export const relationKeys: Readonly<Record<Relation, ReadonlySet<Action>>> = {
-  self: new Set<Action>(['me.read', 'tenant.user.leave', 'project.member.leave']),
+  self: new Set<Action>(['me.read', 'me.ssh_key.read', 'me.ssh_key.manage', 'tenant.user.leave', 'project.member.leave']),
   invitee: new Set<Action>(['me.invitation.accept']),
+  allocation_owner: new Set<Action>(['project.access_grant.manage', 'project.access_grant.read', 'allocation.ssh_keys.write']),
+  grantee: new Set<Action>(['project.access_grant.read_own', 'project.access_grant.revoke_own']),
 }
-export type Relation = 'self' | 'invitee'
+export type Relation = 'self' | 'invitee' | 'allocation_owner' | 'grantee'
 
+const ofNodes = ['node.certificate.renew', 'node.task.read', 'node.task.report'] as const satisfies readonly Action[]
 const ofTokens = ['auth.token.introspect', 'auth.token.issue', 'auth.token.revoke_own'] as const satisfies readonly Action[]
 
 /**
@@ -136,6 +146,7 @@ const ofTokens = ['auth.token.introspect', 'auth.token.issue', 'auth.token.revok
  */
 export const classKeys: Readonly<Partial<Record<ActorType | 'system', ReadonlySet<Action>>>> = {
   service_account: new Set<Action>(['me.read', ...ofTokens]),
+  node_agent: new Set<Action>(ofNodes),
 }
 
 /** Belonging somewhere gives these keys there, whatever roles say. */
@@ -148,9 +159,16 @@ export const membershipKeys: Readonly<Partial<Record<Action, 'tenant' | 'project
 const personal = new Set<Action>([
   'me.read',
   'me.invitation.accept',
+  'me.ssh_key.manage',
+  'me.ssh_key.read',
   'tenant.user.leave',
   'project.member.leave',
   'tenant.project.read_own',
+  // Who gives up what he has is never kept from it.
+  'project.access_grant.read_own',
+  'project.access_grant.revoke_own',
+  // A node that could not be told would keep what was taken away.
+  ...ofNodes,
 ])
 /** What only the platform's rules reach: its own actions, and writing rules, or a rule could keep everybody from ending it. */
 export const isForGlobalRules = (action: Action): boolean =>

@@ -2,6 +2,7 @@ import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Asked, Trail, Work } from '../work/work.ts'
 import { type Action, actions, isAction, type Relation, relationKeys } from './actions.ts'
+import type { RequestAttributes } from './attributes.ts'
 import { type Decision, decide, isOverridden } from './decide.ts'
 import { type Facts, readFacts, readFactsIn } from './facts.ts'
 import { type Kind, nowhere, type Place } from './kind.ts'
@@ -70,6 +71,7 @@ export const requireAllowed = (trail: Trail, { alternatives, kind, place, is_the
     tenant_id: place.tenant_id,
     project_id: place.project_id,
     relations: place.relations,
+    ...(place.attributes && { attributes: place.attributes }),
     missing: kind.missing,
     allowed: decision.decision === 'allow',
     reason_code: decision.reason_code,
@@ -115,8 +117,14 @@ export const authorizeAgain = async (work: Work, asked: readonly Asked[]): Promi
   // Whatever there is to say again, it is not said to somebody who has been disabled since.
   if ((await readFacts(work, 'platform', nowhere)).actor.is_disabled)
     throw new Problem('insufficient_permissions', { reason_code: 'actor_disabled' })
-  for (const { actions: alternatives, resource_type, resource_id, tenant_id, project_id, relations, missing } of asked) {
-    const place = { id: resource_id, tenant_id, project_id, relations: relations as readonly Relation[] }
+  for (const { actions: alternatives, resource_type, resource_id, tenant_id, project_id, relations, attributes, missing } of asked) {
+    const place = {
+      id: resource_id,
+      tenant_id,
+      project_id,
+      relations: relations as readonly Relation[],
+      ...(attributes && { attributes: attributes as RequestAttributes }),
+    }
     await authorize(work, alternatives.filter(isAction), { type: resource_type, missing, placeOf: () => place }, {})
   }
 }
@@ -140,6 +148,11 @@ export type SystemCause =
   | 'development_seed'
   | 'operator_script'
   | 'key_tending'
+  | 'node_tending'
+  | 'node_enrolment'
+  | 'task_finished'
+  | 'access_cascade'
+  | 'access_tending'
 /**
  * The product's own doings hold a proof too; each names its cause, and no request can come by one. It leaves nothing in the trail:
  * it may neither pass for a decision about the caller nor be asked of him again when his answer is replayed.

@@ -5,7 +5,7 @@ import { attributesIn, type RequestAttributes } from './attributes.ts'
 import { defaultPlatformRole } from './catalogue.ts'
 import type { DecisionInput } from './decide.ts'
 import type { Place } from './kind.ts'
-import { readStandingsOf, type Standing, standingOf } from './standing.ts'
+import { readStandingsOf, type Standing, standingOf, strangerRow } from './standing.ts'
 
 export interface Facts extends DecisionInput {
   readonly standing: Standing
@@ -16,22 +16,7 @@ export interface Facts extends DecisionInput {
 }
 
 /** Somebody of whom nothing is known: nothing that would allow anything. */
-export const blank = (user_id: string, is_disabled: boolean): Standing =>
-  standingOf({
-    user_id,
-    is_disabled,
-    platform_bindings: [],
-    role_by_column: null,
-    was_ever_bound: false,
-    platform_role_source: null,
-    tenant_state: null,
-    is_tenant_member: false,
-    tenant_roles: [],
-    project_tenant_id: null,
-    project_state: null,
-    is_project_member: false,
-    project_roles: [],
-  })
+export const blank = (user_id: string, is_disabled: boolean): Standing => standingOf(strangerRow(user_id, is_disabled))
 
 const noElevations: DecisionInput['elevations'] = []
 const noRelations: DecisionInput['resource']['relations'] = new Set()
@@ -99,7 +84,13 @@ export const readFactsIn = async (work: Work, resource_type: string, places: rea
   )
   const chains = await readChains(tx, places)
   return places.map((place, index) =>
-    factsOf(known[index] ?? nobody(actor), chains[index]!, { actor, place, resource_type, attributes: attributesOf(work), now }),
+    factsOf(known[index] ?? nobody(actor), chains[index]!, {
+      actor,
+      place,
+      resource_type,
+      attributes: { ...attributesOf(work), ...place.attributes },
+      now,
+    }),
   )
 }
 

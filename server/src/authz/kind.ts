@@ -1,6 +1,7 @@
 import type { ProblemCode } from '@gatehouse/contract/problems'
 import type { Actor } from '../work/work.ts'
 import type { Relation } from './actions.ts'
+import type { RequestAttributes } from './attributes.ts'
 
 /** Where a resource is, and how the actor stands to it. */
 export interface Place {
@@ -8,6 +9,8 @@ export interface Place {
   readonly tenant_id: string | null
   readonly project_id: string | null
   readonly relations: readonly Relation[]
+  /** What rules may look at beyond the connection: taken from the row, never from the caller's word. */
+  readonly attributes?: RequestAttributes
 }
 
 /** What the engine must know of a noun, and no more: how its rows lie in tenants and projects. */

@@ -6,6 +6,7 @@ import type { PlatformMismatch } from '../work/work.ts'
 import { actions, isAction, isGrantable, type Tier } from './actions.ts'
 import { type BuiltinRoleName, defaultPlatformRole, highestPlatformRole, isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
 import type { DecisionInput, Grants, TokenBounds } from './decide.ts'
+import { liveNodes } from './node-standing-queries.ts'
 import { mismatchOf, platformRolesOf } from './platform-source.ts'
 import { serviceAccountStandingsOf } from './service-account-standing-queries.ts'
 import { type BoundRole, type StandingRow, standingsOf } from './standing-queries.ts'
@@ -175,6 +176,34 @@ const serviceAccountStandings: Source<StandingKey, Standing> = {
   isToldByEpoch: ({ tenant_id }, { home }) => home?.tenant_id === tenant_id,
 }
 
+/** Somebody who is bound to nothing and belongs nowhere. */
+export const strangerRow = (user_id: string, is_disabled = false): StandingRow => ({
+  user_id,
+  is_disabled,
+  platform_bindings: [],
+  role_by_column: null,
+  was_ever_bound: false,
+  platform_role_source: null,
+  tenant_state: null,
+  is_tenant_member: false,
+  tenant_roles: [],
+  project_tenant_id: null,
+  project_state: null,
+  is_project_member: false,
+  project_roles: [],
+})
+
+/** A node belongs to no tenant and has no role; what it may do, its class gives it, as long as it is not retired. */
+const readNodeStandings = async (
+  reader: Pick<Reader, 'many'>,
+  keys: readonly StandingKey[],
+): Promise<readonly (Standing | undefined)[]> => {
+  const rows = await reader.many(liveNodes(keys.map(({ user_id }) => user_id)))
+  const live = new Set(rows.map(({ id }) => id))
+  return keys.map(({ user_id }) => (live.has(user_id) ? standingOfMachine(strangerRow(user_id), nodeBounds) : undefined))
+}
+const nodeBounds: TokenBounds = { tenant_id: null, project_id: null, actions: null }
+
 /** How somebody of this type stands there, to be read fresh; other machines have no standing of their own yet. */
 export const wantStanding = (type: ActorType | 'system', key: StandingKey) =>
   want(type === 'service_account' ? serviceAccountStandings : standings, key)
@@ -185,5 +214,6 @@ export const readStandingsOf = async (
   keys: readonly StandingKey[],
 ): Promise<readonly (Standing | undefined)[]> => {
   if (type === 'user') return readStandings(reader, keys)
+  if (type === 'node_agent') return readNodeStandings(reader, keys)
   return type === 'service_account' ? readServiceAccountStandings(reader, keys) : keys.map(() => undefined)
 }

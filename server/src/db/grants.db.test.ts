@@ -16,6 +16,9 @@ const asOwner = <Row>(text: string): Promise<Row[]> =>
 
 /** What the application may do, by hand: r read, a add, w change, d delete. */
 const expected: Record<string, string> = {
+  allocation_access_grants: 'raw',
+  allocation_ssh_public_keys: 'raw',
+  allocations: 'raw',
   audit_heads: 'raw',
   audit_logs: 'ra',
   epochs: 'raw',
@@ -24,6 +27,11 @@ const expected: Record<string, string> = {
   installation_secrets: 'raw',
   invitations: 'raw',
   issued_tokens: 'raw',
+  node_authorities: 'raw',
+  node_certificates: 'raw',
+  node_enrolments: 'raw',
+  node_tasks: 'raw',
+  nodes: 'raw',
   organizations: 'raw',
   platform_role_bindings: 'raw',
   policy_constraints: 'raw',
@@ -39,6 +47,8 @@ const expected: Record<string, string> = {
   service_account_keys: 'raw',
   service_accounts: 'raw',
   signing_keys: 'raw',
+  ssh_public_keys: 'raw',
+  task_signers: 'raw',
   tenant_memberships: 'raw',
   tenant_role_bindings: 'raw',
   token_cutoffs: 'raw',

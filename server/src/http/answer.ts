@@ -25,9 +25,43 @@ export class Lines<Item> implements Listed<Item> {
   }
 }
 
+/** What was asked for was there already: answered with the operation's `success_again`. Where nothing changed, nothing is recorded. */
+export class Again<R> {
+  readonly reply: R
+  readonly is_changed: boolean
+  constructor(reply: R, is_changed: boolean) {
+    this.reply = reply
+    this.is_changed = is_changed
+  }
+}
+
 type Answered<R> = R extends { items: (infer Item)[]; next_cursor: string | null } ? Listed<Item> : R
 
-export type Verb<P, Q, B, R> = (work: Work, input: { params: P; query: Q; body: B; slice: Slice }) => Promise<Answered<R>>
+/** What was asked. `project_header` is what `X-Project-ID` named: for operations whose path names no project. */
+export interface Asked<P, Q, B> {
+  readonly params: P
+  readonly query: Q
+  readonly body: B
+  readonly slice: Slice
+  readonly project_header: string | undefined
+}
+
+export type Verb<P, Q, B, R> = (work: Work, input: Asked<P, Q, B>) => Promise<Answered<R>>
+/** The same where it may have been so already. */
+export type VerbAgain<P, Q, B, R> = (work: Work, input: Asked<P, Q, B>) => Promise<R | Again<R>>
+
+/**
+ * Answers when there is something to answer with. Nothing is held meanwhile: it looks, waits, and looks again, each time in a transaction
+ * of its own.
+ */
+export interface Waiting<P, Q, B, R> {
+  /** A read: what to answer with nothing in it, and whether there is more. */
+  readonly look: (work: Work, input: Asked<P, Q, B>) => Promise<{ readonly is_there: boolean; readonly nothing: R }>
+  /** A change: takes what was seen; undefined where somebody else was faster. */
+  readonly take: (work: Work, input: Asked<P, Q, B>) => Promise<R | undefined>
+  /** How long to wait at most, and what ends the wait early. */
+  readonly wait: (input: Asked<P, Q, B>) => { readonly until_ms: number; readonly changed: (signal: AbortSignal) => Promise<void> }
+}
 
 /** Who asks the engine: no transaction, only reads that are proved to be no older than the request. */
 export interface Asker {
@@ -85,9 +119,15 @@ export type Answer =
   | { readonly operation: Operation; readonly verb: Verb<never, never, never, unknown> }
   | { readonly operation: Operation; readonly ask: Ask<never, never, never, unknown> }
   | { readonly operation: Operation; readonly issue: Issue<never, never, never, unknown> }
+  | { readonly operation: Operation; readonly waiting: Waiting<never, never, never, unknown> }
 
 /** Pairs them; an operation that names an action the registry does not have does not compile. */
 export const answer = <P, Q, B, R, A extends Action>(operation: Operation<P, Q, B, R, A>, verb: Verb<P, Q, B, R>): Answer => ({
+  operation: operation as Operation,
+  verb: verb as Verb<never, never, never, unknown>,
+})
+
+export const answerAgain = <P, Q, B, R, A extends Action>(operation: Operation<P, Q, B, R, A>, verb: VerbAgain<P, Q, B, R>): Answer => ({
   operation: operation as Operation,
   verb: verb as Verb<never, never, never, unknown>,
 })
@@ -102,6 +142,11 @@ export const answerIssuing = <P, Q, B, R, A extends Action>(operation: Operation
   issue: issue as Issue<never, never, never, unknown>,
 })
 
+export const answerWaiting = <P, Q, B, R, A extends Action>(operation: Operation<P, Q, B, R, A>, waiting: Waiting<P, Q, B, R>): Answer => ({
+  operation: operation as Operation,
+  waiting: waiting as Waiting<never, never, never, unknown>,
+})
+
 /** An issuer as its operation wants it: `Issuing<typeof Op>`. */
 export type Issuing<O> = O extends Operation<infer P, infer Q, infer B, infer R> ? Issue<P, Q, B, R> : never
 
@@ -110,6 +155,9 @@ export type Asking<O> = O extends Operation<infer P, infer Q, infer B, infer R> 
 
 /** A verb as its operation wants it: `Answering<typeof Op>`. */
 export type Answering<O> = O extends Operation<infer P, infer Q, infer B, infer R> ? Verb<P, Q, B, R> : never
+
+export type AnsweringAgain<O> = O extends Operation<infer P, infer Q, infer B, infer R> ? VerbAgain<P, Q, B, R> : never
+export type AnsweringWaiting<O> = O extends Operation<infer P, infer Q, infer B, infer R> ? Waiting<P, Q, B, R> : never
 
 /** A page of rows, of which one more was read than asked for, to know whether there is more. */
 export const listed = <Row>(rows: readonly Row[], { limit }: Slice, placeOf: (row: Row) => string): Listed<Row> => {

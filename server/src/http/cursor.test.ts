@@ -1,6 +1,6 @@
+import { canonicalJson } from '@gatehouse/contract/canonical-json'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonicalJson } from '../kernel/canonical-json.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { Secret } from '../kernel/secret.ts'

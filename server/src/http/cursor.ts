@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
-import { canonicalJson } from '../kernel/canonical-json.ts'
+import { canonicalJson } from '@gatehouse/contract/canonical-json'
 import { Problem } from '../kernel/problem.ts'
 import type { Secret } from '../kernel/secret.ts'
 

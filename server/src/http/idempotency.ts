@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
+import { canonicalJson } from '@gatehouse/contract/canonical-json'
 import type { Operation } from '@gatehouse/contract/operation'
 import { authorizeAgain } from '../authz/authorize.ts'
 import type { Database, Reader } from '../db/database.ts'
 import { isLockTimeout } from '../db/database-errors.ts'
-import { canonicalJson } from '../kernel/canonical-json.ts'
 import { Problem } from '../kernel/problem.ts'
 import { holdsSecret } from '../kernel/secret-in-text.ts'
 import type { Actor, Asked, Work } from '../work/work.ts'
+import { Again } from './answer.ts'
 import { answerStillKept, boundTheWait, forgetExpiredKeys, keepAnswer, keptAnswer, reserveKey } from './idempotency-queries.ts'
 
 const wellFormed = /^[\x21-\x7e]{1,128}$/
@@ -63,7 +64,8 @@ export const answeredBefore = async (
   if (kept.request_hash !== hash) throw new Problem('idempotency_key_reused')
   if (operation.is_secret_reply) throw new Problem('credential_already_issued', { credential_session_id: kept.credential_session_id })
   await authorizeAgain(work, kept.reply === null ? [] : (kept.decided as Asked[]))
-  return { reply: kept.reply ?? undefined }
+  const reply = kept.reply ?? undefined
+  return { reply: kept.status === operation.success ? reply : new Again(reply, false) }
 }
 
 /**
@@ -84,9 +86,10 @@ const sessionOf = (reply: unknown): string | null => {
 
 /** Keeps the answer beside the change it tells of; of a secret one, only which credential it was. */
 export const keep = async (work: Work, operation: Operation, key: string, reply: unknown): Promise<void> => {
-  const text = operation.is_secret_reply || reply === undefined ? null : JSON.stringify(reply)
+  const [status, told] = reply instanceof Again ? [operation.success_again ?? operation.success, reply.reply] : [operation.success, reply]
+  const text = operation.is_secret_reply || told === undefined ? null : JSON.stringify(told)
   const decided = JSON.stringify(work.trail.asked.filter((asked) => asked.allowed))
-  await work.tx.one(keepAnswer(work.actor, key, operation.success, text, decided, sessionOf(reply)))
+  await work.tx.one(keepAnswer(work.actor, key, status, text, decided, sessionOf(told)))
 }
 
 /** Kept answers have a day; called now and then by whoever has time. */

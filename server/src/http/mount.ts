@@ -8,11 +8,11 @@ import type { Database } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Actor, newTrail, type Trail, type Work } from '../work/work.ts'
-import { type Answer, type Caller, identifiedOnce, Lines, type Listed, type Slice } from './answer.ts'
+import { Again, type Answer, type Asked, type Caller, identifiedOnce, Lines, type Listed, type Slice, type Waiting } from './answer.ts'
 import type { Cursors } from './cursor.ts'
 import { answeredBefore, idempotencyKeyOf, keep, requestHash } from './idempotency.ts'
 import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
-import { requireAgreement } from './project-header.ts'
+import { projectNamedBy, requireAgreement } from './project-header.ts'
 import { oneText } from './read-request.ts'
 
 export interface Rails {
@@ -33,6 +33,7 @@ interface Asking {
   readonly params: Record<string, string>
   readonly query: Record<string, unknown>
   readonly body: unknown
+  readonly project_header: string | undefined
 }
 
 /** Lines ready to be sent: the cursor goes into a header, since there is no place for it between them. */
@@ -58,13 +59,13 @@ export const requireDeclared = ({ id, actors, actions, problems }: Operation): v
  * The two invariants of the product. A forgotten question, or a forgotten record, is a bug in the server: so it is the server's
  * error and nothing is kept.
  */
-const requireTrail = ({ id, actions, effect }: Operation, { params }: Asking, { asked, events }: Trail): void => {
+const requireTrail = ({ id, actions, effect }: Operation, { params }: Asking, { asked, events }: Trail, is_changed = true): void => {
   const own = asked.filter(({ allowed, actions: judged }) => allowed && actions.some((action) => judged.includes(action)))
   if (own.length === 0) throw new Error(`${id} answered without a decision on its own action`)
   const places = new Set(own.flatMap(({ resource_id, tenant_id, project_id }) => [resource_id, tenant_id, project_id]))
   for (const [name, value] of Object.entries(params))
     if (!places.has(value)) throw new Error(`${id} answered without a decision on its own ${name}`)
-  if (effect !== 'read' && events.length === 0) throw new Error(`${id} changed something without an audit event`)
+  if (effect !== 'read' && is_changed && events.length === 0) throw new Error(`${id} changed something without an audit event`)
 }
 
 const boundTo = (operation: Operation, actor: Actor, { params, query }: Asking) => {
@@ -112,7 +113,8 @@ const recordRefusal = async (
       project_id: own ? denied.project_id : null,
       result: 'denied',
       reason_code: denied?.reason_code ?? (problem.details as { reason_code?: string } | undefined)?.reason_code ?? problem.code,
-      severity: 'warning',
+      // A node that asks for what is not its own is broken or taken.
+      severity: outer.actor.type === 'node_agent' ? 'high' : 'warning',
       metadata: {
         status: problem.status,
         code: problem.code,
@@ -127,6 +129,7 @@ const recordRefusal = async (
 }
 
 type VerbOf = Extract<Answer, { verb: unknown }>['verb']
+type WaitingOf = Waiting<Asking['params'], Asking['query'], unknown, unknown>
 type IssueOf = Extract<Answer, { issue: unknown }>['issue']
 
 /** A machine's token is held against the path before anything is looked up, so that its refusal tells nothing of what there is. */
@@ -137,8 +140,19 @@ const requireWithinToken = ({ token }: Actor, { org_id, project_id }: Asking['pa
     throw new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' })
 }
 
+/** A node speaks for itself alone. */
+const requireOwnNode = (actor: Actor, { node_id }: Asking['params']): void => {
+  if (actor.type === 'node_agent' && node_id !== undefined && node_id !== actor.id)
+    throw new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' })
+}
+
 const isRefusal = (error: unknown): error is Problem =>
   error instanceof Problem && (error.status === 403 || error.status === 404 || error.code === 'policy_out_of_bounds')
+
+const responsesOf = ({ success, success_again }: Operation, reply: unknown) => ({
+  [success]: reply,
+  ...(success_again ? { [success_again]: reply } : {}),
+})
 
 /** The one place where a request becomes work: one transaction, the verb, the invariants, the record. */
 export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting): void => {
@@ -152,8 +166,9 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     }
     const slice = sliceOf(operation, cursors, work.actor, asking)
     const answered = await verb(work, { ...asking, slice } as never)
-    requireTrail(operation, asking, work.trail)
+    requireTrail(operation, asking, work.trail, !(answered instanceof Again) || answered.is_changed)
     const reply = operation.is_paged ? sealed(work.actor, asking, answered as Listed<unknown>) : answered
+    if (reply instanceof Again && operation.success_again === undefined) throw new Error(`${operation.id} has no other success`)
     if (key !== undefined) await keep(work, operation, key, reply)
     // A read has no transaction to write in.
     if (operation.effect !== 'read') noteMismatch(work)
@@ -207,24 +222,61 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     await caller.identified(await request.span.within('identify', () => identifyClient(caller, request.body)))
   }
 
+  /** Looks, waits and looks again; nothing is held in between. Whoever lost the right meanwhile is refused at the next look. */
+  const waited = async (waiting: WaitingOf, request: FastifyRequest, asking: Asking, outer: Outer): Promise<unknown> => {
+    const input: Asked<Asking['params'], Asking['query'], unknown> = { ...asking, slice: { limit: 0, after: null } }
+    const gone = new AbortController()
+    request.raw.once('close', () => gone.abort())
+    const { until_ms, changed } = waiting.wait(input)
+    const deadline = performance.now() + until_ms
+    for (;;) {
+      outer.trail.asked.length = 0
+      // Begun before the look: what comes in between ends the wait at once.
+      const waking = new AbortController()
+      const woken = changed(AbortSignal.any([gone.signal, waking.signal, AbortSignal.timeout(Math.max(1, deadline - performance.now()))]))
+      try {
+        const seen = await database.transaction('read', (tx) => waiting.look({ ...outer, now: tx.now, tx }, input))
+        requireTrail(operation, asking, outer.trail, false)
+        if (seen.is_there) {
+          const taken = await database.transaction('write', async (tx) => {
+            const work: Work = { ...outer, trail: newTrail(), now: tx.now, tx }
+            const reply = await waiting.take(work, input)
+            if (reply === undefined) return undefined
+            requireTrail(operation, asking, work.trail)
+            await append(work)
+            return reply
+          })
+          if (taken !== undefined) return taken
+        }
+        if (gone.signal.aborted || performance.now() >= deadline) return seen.nothing
+        await woken
+      } finally {
+        waking.abort()
+      }
+    }
+  }
+
   const handle = async (request: FastifyRequest): Promise<unknown> => {
-    const asking = { params: request.params, query: request.query, body: request.body } as Asking
-    if ('issue' in answering) return issued(answering.issue, request, asking)
+    const asked = { params: request.params, query: request.query, body: request.body, project_header: undefined } as Asking
+    if ('issue' in answering) return issued(answering.issue, request, asked)
     if (operation.identified_by === 'client') await identified(request)
     const actor = request.actor
     if (!actor) throw new Problem('token_missing')
+    const asking: Asking = { ...asked, project_header: projectNamedBy(request.headers['x-project-id']) }
     let outer = { actor, correlation_id: request.id, source_ip: request.ip, trail: newTrail() }
     try {
       if (!operation.actors.includes(actor.type as never))
         throw new Problem('insufficient_permissions', { reason_code: 'permission_denied' })
-      requireAgreement(request.headers['x-project-id'], asking.params)
+      requireAgreement(asking.project_header, asking.params)
       requireWithinToken(actor, asking.params)
+      requireOwnNode(actor, asking.params)
       if ('ask' in answering) {
         const result = await answering.ask({ ...outer, fresh: request.fresh } as never, asking as never)
         requireTrail(operation, asking, outer.trail)
         if (outer.trail.platform_mismatch) await warn(outer)
         return result
       }
+      if ('waiting' in answering) return await waited(answering.waiting as WaitingOf, request, asking, outer)
       const { verb } = answering
       const key = idempotencyKeyOf(operation, request.headers['idempotency-key'])
       const result = await request.span.within('transaction', () =>
@@ -254,10 +306,11 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       params: operation.params,
       querystring: operation.query,
       ...(operation.body ? { body: operation.body } : {}),
-      ...(operation.reply ? { response: { [operation.success]: operation.reply } } : {}),
+      ...(operation.reply ? { response: responsesOf(operation, operation.reply) } : {}),
     },
     handler: async (request, reply) => {
       const result = await handle(request)
+      if (result instanceof Again) return reply.code(operation.success_again ?? operation.success).send(result.reply)
       reply.code(operation.success)
       if (!(result instanceof SealedLines)) return result
       if (result.next_cursor !== null) reply.header('x-next-cursor', result.next_cursor)

@@ -38,7 +38,9 @@ describe.for(operations)('$id', (operation) => {
     for (const actor of operation.actors) expect(description).toContain(`\`${actor}\``)
     expect(extra['x-actors']).toEqual(operation.actors)
     expect(extra['x-actions']).toEqual(operation.actions)
-    const inHeader = { bearer: [{ bearer: [] }], credential: [], client: [{ bearer: [] }] }[operation.identified_by]
+    const inHeader = { bearer: [{ bearer: [] }], credential: [], client: [{ bearer: [] }], certificate: [{ certificate: [] }] }[
+      operation.identified_by
+    ]
     expect(security).toEqual([...inHeader, ...(operation.speaks === 'oauth' ? [{ client: [] }, {}] : [])])
     expect(description.includes('allowlist')).toBe(operation.actors.includes('shared_runtime_operator'))
   })

@@ -77,7 +77,7 @@ const headers = ({ effect, path }: Operation) => [
           name: 'X-Project-ID',
           in: 'header',
           required: false,
-          description: 'If given, it must agree with the path.',
+          description: 'Names the project where nothing else in the request does; else both must agree.',
           schema: { type: 'string', format: 'uuid' },
         },
       ]
@@ -141,7 +141,7 @@ const mediaTypes = { json: 'application/json', oauth: 'application/x-www-form-ur
 
 /** A client may always say in the body who it is. */
 const securityOf = ({ identified_by, speaks }: Operation) => [
-  ...(identified_by === 'credential' ? [] : [{ bearer: [] }]),
+  ...({ bearer: [{ bearer: [] }], client: [{ bearer: [] }], credential: [], certificate: [{ certificate: [] }] } as const)[identified_by],
   ...(speaks === 'oauth' ? [{ client: [] }, {}] : []),
 ]
 
@@ -199,6 +199,10 @@ export const openApiDocument = (operations: readonly Operation[]) => {
           type: 'http',
           scheme: 'bearer',
           description: 'Of a person: an access token of the configured identity provider. Of a machine: a token that was issued here.',
+        },
+        certificate: {
+          type: 'mutualTLS',
+          description: 'The certificate that our own authority issued to the node; at the nodes’ own door only.',
         },
         client: { type: 'http', scheme: 'basic', description: 'The id of a service account’s key, and its secret.' },
       },

@@ -1,4 +1,6 @@
-import type { Operation } from '@gatehouse/contract/operation'
+import type { ServerOptions } from 'node:https'
+import type { TLSSocket } from 'node:tls'
+import type { Listener, Operation } from '@gatehouse/contract/operation'
 import type { ProblemCode } from '@gatehouse/contract/problems'
 import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions, LogController } from 'fastify'
 import type { Fresh, FreshReader } from '../epochs/fresh.ts'
@@ -62,6 +64,12 @@ export interface ServerParts extends Rails {
   readonly identifyClient: (caller: Caller, form: unknown) => Promise<Actor>
   /** What is still written when its request has been answered: the server is closed when that is. */
   readonly aside?: { readonly settled: () => Promise<void>; readonly close: () => Promise<void> }
+  /** Which door this is: it serves the operations of that door and no others. */
+  readonly listener?: Listener
+  /** The nodes' door speaks TLS and asks for certificates. */
+  readonly https?: ServerOptions
+  /** Which node a connection's certificate is; throws a problem if none's. */
+  readonly identifyNode?: (socket: TLSSocket, showing: Showing & { readonly source_ip: string }) => Promise<Actor>
   readonly logger: FastifyServerOptions['logger']
   readonly metrics?: Metrics
   readonly onRejected?: OnRejected
@@ -81,6 +89,7 @@ const clientErrors: Record<string, 'headers_too_large' | 'request_timeout'> = {
 const createInstance = (parts: ServerParts, observers: Observers): FastifyInstance => {
   const app = fastify({
     logger: parts.logger ?? false,
+    ...(parts.https ? { https: parts.https } : {}),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlation_id' }),
     // No logger for each request: they are costly, and outlive it until the whole heap is looked through. Our lines name it themselves.
     childLoggerFactory: (logger) => logger,
@@ -127,11 +136,26 @@ const countNobodys = async (request: FastifyRequest, { status, code }: Problem, 
   if (status === 401 || !request.actor) await countRequest(Object.assign(request, { actor: null }))
 }
 
+/** Who asks: by the token that is shown, or by the certificate of the connection and nothing else. */
+const identifyingWith =
+  (parts: ServerParts) =>
+  async (request: FastifyRequest, { identified_by }: Operation, showing: Showing & { source_ip: string }): Promise<Actor> => {
+    if (identified_by === 'certificate') {
+      if (!parts.identifyNode) throw new Problem('token_missing')
+      return parts.identifyNode(request.raw.socket as TLSSocket, showing)
+    }
+    const { authorization, dpop } = request.headers
+    const path = request.url.split('?', 1)[0]!
+    return parts.identify(shownTokenOf({ authorization, dpop: oneText(dpop), method: request.method, path }), showing)
+  }
+
 /** Builds the server from its parts; whoever passes broken parts gets a broken server, and no other switch exists. */
 export const createServer = async (parts: ServerParts): Promise<FastifyInstance> => {
   for (const { operation } of parts.answers) requireDeclared(operation)
+  const { listener = 'api' } = parts
+  const identify = identifyingWith(parts)
   const observers = { metrics: parts.metrics ?? createMetrics(), onRejected: parts.onRejected ?? (() => {}) }
-  observers.metrics.watchPool(() => parts.database.stats())
+  if (listener === 'api') observers.metrics.watchPool(() => parts.database.stats())
   const app = createInstance(parts, observers)
   app.setValidatorCompiler(compileValidator)
   const { count: countRequest, requireWorthReading } = requestCounter()
@@ -187,21 +211,18 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     requireNoCredentialInQuery(request.query as object)
     if (!operation) return
     requireOneAuthorization(request.raw.rawHeaders)
-    if (operation.identified_by !== 'bearer') {
+    if (operation.identified_by === 'credential' || operation.identified_by === 'client') {
       requireMedia(operation, request.headers)
       return requireWorthReading(request)
     }
     // Before the body is read: a stranger's payload is not worth parsing.
     try {
-      const { authorization, dpop } = request.headers
-      const path = request.url.split('?', 1)[0]!
-      const shown = shownTokenOf({ authorization, dpop: oneText(dpop), method: request.method, path })
       const identified = identifiedOnce(async (actor) => {
         request.actor = actor
         await countRequest(request)
       })
-      const showing = { correlation_id: request.id, fresh: request.fresh, identified }
-      await identified(await request.span.within('identify', () => parts.identify(shown, showing)))
+      const showing = { correlation_id: request.id, fresh: request.fresh, source_ip: request.ip, identified }
+      await identified(await request.span.within('identify', () => identify(request, operation, showing)))
     } catch (error) {
       // Who used somebody's proof again is nobody, whoever's it was.
       if (error instanceof Problem && error.status === 401) await countRequest(Object.assign(request, { actor: null }))
@@ -235,7 +256,10 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     throw new Problem('route_not_found')
   })
 
-  for (const each of parts.answers) mount(app, each, { ...parts, metrics: observers.metrics, countRequest })
+  for (const each of parts.answers)
+    if (each.operation.listener === listener) mount(app, each, { ...parts, metrics: observers.metrics, countRequest })
+  // What anybody may read is read at the other door.
+  if (listener === 'nodes') return app
   for (const document of parts.documents ?? []) serveDocument(app, document, { fresh: parts.fresh, countRequest })
   serveHealth(app, { ...parts, ...observers, isDraining: drain.isDraining })
   const document = openApiDocument(parts.answers.map(({ operation }) => operation))

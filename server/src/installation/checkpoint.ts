@@ -1,9 +1,9 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
+import { canonicalJson } from '@gatehouse/contract/canonical-json'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Memory } from '../audit/verify-chains.ts'
-import { canonicalJson } from '../kernel/canonical-json.ts'
 import type { Secret } from '../kernel/secret.ts'
 
 /**

@@ -48,6 +48,8 @@ export interface Asked {
   readonly project_id: string | null
   /** How the actor stood to the resource. */
   readonly relations: readonly string[]
+  /** What the row says of itself to rules. */
+  readonly attributes?: object
   /** What is said where the caller may not know that the resource exists. */
   readonly missing: ProblemCode
   readonly allowed: boolean

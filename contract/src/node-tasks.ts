@@ -1,0 +1,122 @@
+import Type, { type Static } from 'typebox'
+import { canonicalJson } from './canonical-json.ts'
+import { Exactly, Id, Instant, Named, Nullable, OneOf } from './shapes.ts'
+
+/** How an account on a node is called: made by the control plane, and never a name that a system has. */
+export const usernamePattern = '^gh-[a-z0-9]{6,20}$'
+const Username = Type.String({ pattern: usernamePattern, maxLength: 23 })
+const Fingerprint = Type.String({ pattern: '^SHA256:[A-Za-z0-9+/]{43}$', minLength: 50, maxLength: 50 })
+
+export const keyTypes = [
+  'ssh-ed25519',
+  'ssh-rsa',
+  'ecdsa-sha2-nistp256',
+  'ecdsa-sha2-nistp384',
+  'ecdsa-sha2-nistp521',
+  'sk-ssh-ed25519@openssh.com',
+  'sk-ecdsa-sha2-nistp256@openssh.com',
+] as const
+
+/** Why a key is there: it is the owner's or the project's, or a grant's. `user_id` is the person who holds it, if it is a person. */
+export const KeyHolder = Exactly({
+  grant_id: Nullable(Id('access grant')),
+  ssh_key_id: Id('ssh key'),
+  user_id: Nullable(Id('user')),
+  expires_at: Nullable(Instant),
+})
+export type KeyHolder = Static<typeof KeyHolder>
+
+/** One key of a set. It is there once, however many hold it; its end is the last of theirs. */
+export const DesiredKey = Exactly({
+  key_type: OneOf(keyTypes),
+  blob: Type.String({ pattern: '^[A-Za-z0-9+/]+={0,2}$', minLength: 60, maxLength: 4096 }),
+  fingerprint: Fingerprint,
+  expires_at: Nullable(Instant),
+  holders: Type.Array(KeyHolder, { minItems: 1, maxItems: 1000 }),
+})
+export type DesiredKey = Static<typeof DesiredKey>
+
+const account = { allocation_id: Id('allocation'), username: Username }
+
+/** What can be asked of a node, and nothing else; each with exactly these parameters. */
+export const taskParams = {
+  'allocation.provision_user': Exactly(account),
+  /** The whole set, sorted by fingerprint: what is not in it does not log in. */
+  'allocation.install_authorized_keys': Exactly({ ...account, keys: Type.Array(DesiredKey, { maxItems: 1000 }), set_hash: Type.String() }),
+  /** Ends all access first, then the account with all that runs as it. */
+  'allocation.deprovision_user': Exactly(account),
+  'diag.health_probe': Exactly({}),
+} as const
+export type TaskType = keyof typeof taskParams
+export type TaskParams<T extends TaskType> = Static<(typeof taskParams)[T]>
+export const taskTypes = Object.keys(taskParams) as readonly TaskType[]
+
+/** A task as it is signed and sent. `generation` orders what concerns one allocation; a later one is never undone by an earlier one. */
+export const SignedTask = Named('SignedTask', {
+  task_id: Id('node task'),
+  node_id: Id('node'),
+  type: Type.String({ maxLength: 63 }),
+  params: Type.Record(Type.String(), Type.Unknown()),
+  generation: Type.Integer({ minimum: 0 }),
+  expires_at: Instant,
+  kid: Type.String({ description: 'Which signer signed it.' }),
+  signature: Type.String({ description: 'Ed25519 over the canonical JSON of all other members but `kid`, in base64url.' }),
+})
+export type SignedTask = Static<typeof SignedTask>
+
+/** What a signature is made over. */
+export const signedTextOf = ({ task_id, node_id, type, params, generation, expires_at }: Omit<SignedTask, 'kid' | 'signature'>): string =>
+  canonicalJson({ task_id, node_id, type, params, generation, expires_at })
+
+/** A version of the key that signs tasks; the authority vouches for it in its certificate, and one that is not listed is not believed. */
+export const TaskSigner = Named('TaskSigner', {
+  kid: Type.String(),
+  version: Type.Integer({ minimum: 1 }),
+  state: OneOf(['staged', 'active', 'grace']),
+  certificate: Type.String({ description: 'In PEM, issued by the authority that nodes pin.' }),
+})
+export type TaskSigner = Static<typeof TaskSigner>
+
+const EndedSession = Exactly({
+  session_id: Type.String({ maxLength: 100 }),
+  fingerprint: Fingerprint,
+  processes_ended: Type.Integer({ minimum: 0 }),
+  /** Something that the session started could not be told apart from others’, and may still run. */
+  may_have_left_processes: Type.Boolean(),
+})
+
+/** What a node says of a task. */
+export const TaskResult = Named('TaskResult', {
+  outcome: Type.Unsafe<'completed' | 'failed' | 'superseded'>({
+    ...OneOf(['completed', 'failed', 'superseded']),
+    description: '`superseded`: the node has applied a later generation already and left it as it was.',
+  }),
+  generation: Type.Integer({ minimum: 0, description: 'Of the task that it answers.' }),
+  /** Why it failed, in a word. */
+  failure: Type.Optional(Type.String({ pattern: '^[a-z_]{1,63}$' })),
+  receipt: Type.Optional(
+    Exactly({
+      /** Which generation the node has applied when it says this. */
+      applied_generation: Type.Integer({ minimum: 0 }),
+      set_hash: Type.Optional(Type.String({ maxLength: 64 })),
+      fingerprints: Type.Optional(Type.Array(Fingerprint, { maxItems: 1000 })),
+      grant_ids: Type.Optional(Type.Array(Id('access grant'), { maxItems: 1000 })),
+      sessions_ended: Type.Optional(Type.Array(EndedSession, { maxItems: 1000 })),
+      drift_found: Type.Optional(Type.Boolean()),
+      facts: Type.Optional(Type.Record(Type.String({ maxLength: 63 }), Type.String({ maxLength: 200 }), { maxProperties: 32 })),
+    }),
+  ),
+  receipt_signature: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_-]+$',
+      maxLength: 700,
+      description:
+        'By the key of the node’s certificate (ECDSA P-256 with SHA-256, or Ed25519) over the canonical JSON of `task_id`, `generation`, `outcome` and `receipt`, in base64url.',
+    }),
+  ),
+})
+export type TaskResult = Static<typeof TaskResult>
+
+/** What a receipt's signature is made over. */
+export const receiptTextOf = (task_id: string, { generation, outcome, receipt }: TaskResult): string =>
+  canonicalJson({ task_id, generation, outcome, receipt })
