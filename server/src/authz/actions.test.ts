@@ -17,7 +17,7 @@ const having = (has: (action: Action) => boolean) => names.filter(has).sort()
 
 test('DE-21 these are reads, and nothing else still works in what is frozen', () => {
   const reads = `
-    allocation.read                  me.read                      auth.token.introspect
+    allocation.read                  me.read                      auth.token.introspect    me.ssh_key.read      project.access_grant.read_own
     platform.audit.read              platform.authz.evaluate      platform.node.read       platform.ops.read    platform.ops.runbook.read
     project.access_grant.read        project.audit.read           project.member.read      project.policy.read  project.read
     project.role.read                project.service_account.read project.ssh_key.read
@@ -49,13 +49,26 @@ describe('what comes without a role', () => {
     expect(tiers).toEqual(['platform', 'tenant', 'tenant', 'project'])
   })
 
-  test('DE-08 the person himself may see himself and leave; belonging shows the own projects, and the project', () => {
-    expect([...relationKeys.self].sort()).toEqual(['me.read', 'project.member.leave', 'tenant.user.leave'])
+  test('DE-08 the person himself may see himself, keep his keys and leave; belonging shows the own projects, and the project', () => {
+    expect([...relationKeys.self].sort()).toEqual([
+      'me.read',
+      'me.ssh_key.manage',
+      'me.ssh_key.read',
+      'project.member.leave',
+      'tenant.user.leave',
+    ])
+    expect([...relationKeys.allocation_owner].sort()).toEqual([
+      'allocation.ssh_keys.write',
+      'project.access_grant.manage',
+      'project.access_grant.read',
+    ])
+    expect([...relationKeys.grantee].sort()).toEqual(['project.access_grant.read_own', 'project.access_grant.revoke_own'])
     expect(membershipKeys).toEqual({ 'tenant.project.read_own': 'tenant', 'project.read': 'project' })
   })
 
-  test('TI-25 a service account may ask about itself, turn its key into a token, end its own and ask about its tenant’s; no other class has anything by being what it is', () => {
-    expect(Object.keys(classKeys)).toEqual(['service_account'])
+  test('TI-25 a service account may ask about itself, turn its key into a token, end its own and ask about its tenant’s; a node does what is its own; no other class has anything by being what it is', () => {
+    expect(Object.keys(classKeys)).toEqual(['service_account', 'node_agent'])
+    expect([...classKeys.node_agent!].sort()).toEqual(['node.certificate.renew', 'node.task.read', 'node.task.report'])
     expect([...classKeys.service_account!].sort()).toEqual([
       'auth.token.introspect',
       'auth.token.issue',
@@ -65,8 +78,8 @@ describe('what comes without a role', () => {
   })
 
   test('DE-10 no rule takes away what is the person’s own, and everything else can be ruled', () => {
-    const own = ['me.invitation.accept', 'me.read', 'project.member.leave', 'tenant.project.read_own', 'tenant.user.leave']
-    expect(having((action) => !isConstrainable(action))).toEqual(own)
+    const own = `me.invitation.accept me.read me.ssh_key.manage me.ssh_key.read project.member.leave tenant.project.read_own tenant.user.leave`
+    expect(having((action) => !isConstrainable(action))).toEqual(own.split(' '))
   })
 })
 
@@ -83,6 +96,8 @@ test('RP-10 a custom role holds what is of its tier, without the keys that have 
     'auth.token.introspect',
     'auth.token.issue',
     'auth.token.revoke_own',
+    'project.access_grant.read_own',
+    'project.access_grant.revoke_own',
   ]
   for (const tier of ['tenant', 'project'] as const)
     expect(having((action) => isGrantable(action, tier))).toEqual(

@@ -164,11 +164,6 @@ const personal = new Set<Action>([
   'tenant.user.leave',
   'project.member.leave',
   'tenant.project.read_own',
-  // Who gives up what he has is never kept from it.
-  'project.access_grant.read_own',
-  'project.access_grant.revoke_own',
-  // A node that could not be told would keep what was taken away.
-  ...ofNodes,
 ])
 /** What only the platform's rules reach: its own actions, and writing rules, or a rule could keep everybody from ending it. */
 export const isForGlobalRules = (action: Action): boolean =>
@@ -183,6 +178,8 @@ const reserved = new Set<Action>([
   'tenant.project.appoint_owner',
   'project.role.assign_any',
   'project.role.define',
+  'project.access_grant.read_own',
+  'project.access_grant.revoke_own',
   ...ofTokens,
   ...personal,
 ])

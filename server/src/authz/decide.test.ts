@@ -87,7 +87,15 @@ type Holds = Record<(typeof conditions)[number], boolean>
 
 // Belonging gives these two without any role, and these five are the person's own: no rule takes them away.
 const givenByBelonging = ['tenant.project.read_own', 'project.read']
-const personal = ['me.read', 'me.invitation.accept', 'tenant.user.leave', 'project.member.leave', 'tenant.project.read_own']
+const personal = [
+  'me.read',
+  'me.ssh_key.read',
+  'me.ssh_key.manage',
+  'me.invitation.accept',
+  'tenant.user.leave',
+  'project.member.leave',
+  'tenant.project.read_own',
+]
 
 const expectedOf = (action: Action, is: Holds): string => {
   const { tier, override_eligible, is_read } = actions[action]

@@ -171,7 +171,7 @@ describe('what is read for a work', () => {
   })
 
   test('DE-05 of a machine no person’s standing is read, whatever its id', async () => {
-    for (const type of ['workload', 'node_agent', 'shared_runtime_operator', 'platform_operator', 'system'] as const) {
+    for (const type of ['workload', 'shared_runtime_operator', 'platform_operator', 'system'] as const) {
       const { asked, work } = told([{ n: 1, ...row() }], [[rule]])
       const facts = await readFacts(work({ type, id: 'alice' }), 'organization', inTraining)
       expect(asked).toEqual([[true, ['aurora'], ['training']]])
@@ -190,6 +190,23 @@ describe('what is read for a work', () => {
     })
     const token = { jti: 'j', tenant_id: 'aurora', project_id: 'training', actions: new Set(['storage.read']) }
     expect((await readFacts(work({ type: 'service_account', id: 'robot', token }), 'project', inTraining)).token).toBe(token)
+  })
+
+  test('SG-16 a node stands alone: in no tenant, without a role; an unknown or retired one is nobody', async () => {
+    const node = { type: 'node_agent', id: 'node-7' } as const
+    const standing = (rows: unknown[]) => {
+      const many = async ({ text, parse }: Statement<unknown>) => (text.includes('from nodes') ? rows.map(parse) : [])
+      return readFacts({ ...told([], [[]]).work(node), tx: { many, now } } as unknown as Work, 'node', inTraining)
+    }
+    const facts = await standing([{ id: 'node-7' }])
+    expect(facts).toMatchObject({
+      actor: { is_disabled: false },
+      may_know: false,
+      tenant: { is_member: false },
+      project: { is_member: false },
+    })
+    for (const { allowed } of [facts.platform, facts.tenant, facts.project]) expect([...allowed]).toEqual([])
+    expect((await standing([])).actor.is_disabled).toBe(true)
   })
 
   test('TI-25 an unknown or deleted service account is nobody, and nobody is disabled', async () => {
