@@ -61,6 +61,8 @@ create table node_certificates (
   -- SHA-256 of the whole certificate, and of the public key in it, in hexadecimal.
   thumbprint   text not null unique check (thumbprint ~ '^[0-9a-f]{64}$'),
   key_thumbprint text not null check (key_thumbprint ~ '^[0-9a-f]{64}$'),
+  -- The key itself (SPKI, base64): receipts are signed with it, also one that is repeated after a renewal.
+  public_key   text not null check (public_key ~ '^[A-Za-z0-9+/]+={0,2}$' and length(public_key) <= 200),
   epoch        integer not null check (epoch > 0),
   issued_at    timestamptz not null,
   expires_at   timestamptz not null check (expires_at > issued_at),
