@@ -1,0 +1,73 @@
+import Type, { type Static } from 'typebox'
+import { listOperation, operation } from './operation.ts'
+import { Exactly, Id, Instant, Named, Nullable, OneOf } from './shapes.ts'
+
+const maybe = Type.Optional
+const Fingerprint = Type.String({ pattern: '^SHA256:[A-Za-z0-9+/]{43}$', minLength: 50, maxLength: 50 })
+const SessionId = Type.String({ pattern: '^[A-Za-z0-9._-]{1,100}$' })
+
+/** Why a session ended: by itself, or because the agent ended it. `lost`: the agent found it gone and did not see it go. */
+export const sessionEnds = ['closed', 'key_removed', 'key_expired', 'account_removed', 'lost'] as const
+
+/** What happened on a node without anybody having asked for it. */
+export const NodeEvent = Named('NodeEvent', {
+  event_id: Id('node event'),
+  kind: OneOf(['session_started', 'session_ended', 'drift_restored']),
+  at: Instant,
+  allocation_id: Id('allocation'),
+  /** The set that was in force. */
+  generation: Type.Integer({ minimum: 0 }),
+  session_id: maybe(SessionId),
+  fingerprint: maybe(Fingerprint),
+  source_ip: maybe(Type.String({ maxLength: 45, pattern: '^[0-9A-Fa-f.:]{2,45}$' })),
+  end: maybe(OneOf(sessionEnds)),
+  processes_ended: maybe(Type.Integer({ minimum: 0 })),
+  may_have_left_processes: maybe(Type.Boolean()),
+  /** Of a drift: what was found. */
+  found: maybe(OneOf(['changed', 'missing', 'not_ours', 'sshd_reads_more'])),
+})
+export type NodeEvent = Static<typeof NodeEvent>
+
+export const reportNodeEvents = operation({
+  id: 'node.event.report',
+  method: 'POST',
+  path: '/internal/v1/nodes/:node_id/events',
+  summary: 'What happened on a node by itself: sessions that began and ended, and keys that somebody changed by hand. Each counts once.',
+  actors: ['node_agent'],
+  identified_by: 'certificate',
+  action: 'node.task.report',
+  effect: 'change',
+  listener: 'nodes',
+  params: { node_id: Id('node') },
+  body: Exactly({ events: Type.Array(NodeEvent, { minItems: 1, maxItems: 100 }) }),
+  reply: Exactly({ accepted: Type.Array(Id('node event')) }),
+  problems: [],
+})
+
+export const SshSession = Named('SshSession', {
+  session_id: Type.String(),
+  allocation_id: Id('allocation'),
+  node_id: Id('node'),
+  fingerprint: Type.String(),
+  /** Whose key it was then; several where several hold the same one, none where nobody’s. */
+  user_ids: Type.Array(Id('user')),
+  grant_ids: Type.Array(Id('access grant')),
+  source_ip: Nullable(Type.String()),
+  started_at: Instant,
+  ended_at: Nullable(Instant),
+  end: Nullable(OneOf(sessionEnds)),
+  processes_ended: Nullable(Type.Integer()),
+  may_have_left_processes: Nullable(Type.Boolean()),
+})
+export type SshSession = Static<typeof SshSession>
+
+export const listSshSessions = listOperation({
+  id: 'allocation.ssh_session.list',
+  path: '/api/v1/allocations/:allocation_id/ssh-sessions',
+  summary: 'Who was on an allocation, with which key, from when to when; the latest first.',
+  actors: ['user'],
+  action: ['project.access_grant.read', 'tenant.access_grant.manage'],
+  params: { allocation_id: Id('allocation') },
+  item: SshSession,
+  problems: ['allocation_not_found'],
+})
