@@ -68,6 +68,9 @@ export type SignedTask = Static<typeof SignedTask>
 export const signedTextOf = ({ task_id, node_id, type, params, generation, expires_at }: Omit<SignedTask, 'kid' | 'signature'>): string =>
   canonicalJson({ task_id, node_id, type, params, generation, expires_at })
 
+/** What a signer's certificate is for, and nothing else is: the one extended key usage in it. */
+export const signerPurpose = '2.25.320883220226239987218839198565150928914'
+
 /** A version of the key that signs tasks; the authority vouches for it in its certificate, and one that is not listed is not believed. */
 export const TaskSigner = Named('TaskSigner', {
   kid: Type.String(),
@@ -111,7 +114,7 @@ export const TaskResult = Named('TaskResult', {
       pattern: '^[A-Za-z0-9_-]+$',
       maxLength: 700,
       description:
-        'By the key of the node’s certificate (ECDSA P-256 with SHA-256, or Ed25519) over the canonical JSON of `task_id`, `generation`, `outcome` and `receipt`, in base64url.',
+        'By the key of the node’s certificate (ECDSA P-256 with SHA-256, r and s side by side; or Ed25519) over the canonical JSON of `task_id`, `generation`, `outcome` and `receipt`, in base64url.',
     }),
   ),
 })
