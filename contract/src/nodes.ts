@@ -49,7 +49,7 @@ export const NodeTask = Named('NodeTask', {
 })
 export type NodeTask = Static<typeof NodeTask>
 
-const SignerVersion = Named('TaskSignerVersion', {
+export const SignerVersion = Named('TaskSignerVersion', {
   kid: Type.String(),
   version: Type.Integer(),
   state: OneOf(['staged', 'active', 'grace', 'retired', 'revoked']),

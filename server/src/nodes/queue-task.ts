@@ -1,0 +1,65 @@
+import type { TaskParams, TaskType } from '@gatehouse/contract/node-tasks'
+import type { Id } from '@gatehouse/contract/shapes'
+import type { Action } from '../authz/actions.ts'
+import type { Authorized } from '../authz/authorize.ts'
+import { newId } from '../kernel/ids.ts'
+import type { Work } from '../work/work.ts'
+import { insertTask, supersedeTasks, type TaskRow } from './node-task-queries.ts'
+import type { TaskSigning } from './task-signing.ts'
+
+/** How long a task may wait to be performed; then it is signed anew, or nobody wants it any more. */
+export const task_lifetime_ms = 3600 * 1000
+
+/** Which of an allocation's tasks under way give way to one of this type; null: all of them. */
+const superseding: Partial<Record<string, readonly string[] | null>> = {
+  'allocation.install_authorized_keys': ['allocation.install_authorized_keys'],
+  'allocation.deprovision_user': null,
+}
+
+export interface Queued<T extends TaskType> {
+  readonly node_id: string
+  readonly type: T
+  readonly params: TaskParams<T>
+  readonly generation: number
+  readonly allocation: { readonly id: string; readonly org_id: string; readonly project_id: string } | null
+}
+
+type Content = Pick<TaskRow, 'node_id' | 'type' | 'params' | 'generation' | 'allocation_id' | 'org_id' | 'project_id'>
+
+/** Signs and inserts, with a new id and all its time ahead of it. */
+export const insertSigned = async (
+  work: Work,
+  signing: TaskSigning,
+  proof: Authorized<Action, object>,
+  { node_id, type, params, generation, allocation_id, org_id, project_id }: Content,
+): Promise<TaskRow> => {
+  const expires_at = new Date(Date.parse(work.now) + task_lifetime_ms).toISOString()
+  const unsigned = { task_id: newId('node task'), node_id, type, params, generation, expires_at }
+  const task = { ...unsigned, ...(await signing.signed(work.tx, unsigned)) }
+  const { now, correlation_id } = work
+  return work.tx.one(insertTask(proof, { task, allocation_id, org_id, project_id, now, correlation_id }))
+}
+
+/**
+ * Queues a task in the transaction of what it follows from: both are there or neither. It is signed here and now; a later key does not
+ * change what was meant. The allocation, if there is one, must be locked: its tasks have their order from that.
+ */
+export const queueTask = async <T extends TaskType>(
+  work: Work,
+  signing: TaskSigning,
+  proof: Authorized<Action, object>,
+  { node_id, type, params, generation, allocation }: Queued<T>,
+): Promise<{ id: Id<'node task'>; generation: number }> => {
+  const types = superseding[type]
+  if (allocation && types !== undefined) await work.tx.many(supersedeTasks(proof, allocation.id, types))
+  const { id } = await insertSigned(work, signing, proof, {
+    node_id: node_id as Id<'node'>,
+    type,
+    params: { ...params },
+    generation,
+    allocation_id: (allocation?.id ?? null) as Id<'allocation'> | null,
+    org_id: (allocation?.org_id ?? null) as Id<'organization'> | null,
+    project_id: (allocation?.project_id ?? null) as Id<'project'> | null,
+  })
+  return { id, generation }
+}
