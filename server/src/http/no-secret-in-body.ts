@@ -5,12 +5,15 @@ import { toldName } from './validation.ts'
 /** Where credentials belong; no operation has them anywhere but at the top of its body. */
 const credentialFields = new Set(['client_secret', 'client_assertion', 'token', 'subject_token', 'actor_token'])
 
+/** Read by whoever answers, who keeps nothing of what is no public key and says so in a way of his own. */
+const readByVerb = new Set(['public_key'])
+
 /** Under which names a secret stands within a value, or in a name itself. */
 const fieldsWithSecret = (value: unknown, path: readonly string[]): string[] => {
   if (typeof value === 'string') return holdsSecret(value) ? [path.map(toldName).join('/').slice(0, 200)] : []
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, member]) => {
-    if (path.length === 0 && credentialFields.has(name)) return []
+    if (path.length === 0 && (credentialFields.has(name) || readByVerb.has(name))) return []
     const within = [...path, name]
     return holdsSecret(name) ? fieldsWithSecret(name, within) : fieldsWithSecret(member, within)
   })

@@ -118,6 +118,12 @@ export const policyDefinitions = {
     scopes: ['global', 'tenant', 'project'],
     direction: 'most_specific',
   },
+  'access.max_ssh_keys': {
+    type: 'integer',
+    purpose: 'How many SSH keys one person, or the automation of one project, may have registered.',
+    default: 50,
+    bounds: { minimum: 1, maximum: 1000 },
+  },
   'rate_limit.api_requests_per_minute': perMinute('Requests a minute for one person.', 600),
   'rate_limit.machine_requests_per_minute': perMinute(
     'Requests a minute for one machine actor: so many with its tokens, and so many with its own credential.',

@@ -1,0 +1,43 @@
+import { type DesiredKey, keyTypes } from './node-tasks.ts'
+
+/** What a line says beyond the key: letters, digits and what stands between them; no blank, so that it is one word. */
+const comment = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
+const instant = /^(?!0000)\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
+
+const refuse = (what: string): never => {
+  throw new Error(`no line is written for ${what}`)
+}
+
+/** The key in base64, in the one spelling that its bytes have, and of the type that stands before it. */
+const isKeyOf = (key_type: string, blob: string): boolean => {
+  if (!/^[A-Za-z0-9+/]{60,4096}={0,2}$/.test(blob) || blob.length % 4 !== 0 || btoa(atob(blob)) !== blob) return false
+  return atob(blob).startsWith(`\0\0\0${String.fromCharCode(key_type.length)}${key_type}`)
+}
+
+/**
+ * `expiry-time` as sshd reads it: to the second, in UTC, and **the second that it names is still allowed**. So it is the last one that is
+ * over before the end: nobody enters at the end or after it.
+ */
+const lastSecondBefore = (expires_at: string): string => {
+  const end = Date.parse(expires_at)
+  if (!instant.test(expires_at) || Number.isNaN(end) || new Date(end).toISOString() !== expires_at) refuse('an end that is no instant')
+  const last = Math.floor(end / 1000) - 1
+  // To sshd nothing ended before 1970, and zero means never.
+  if (last < 1) refuse('an end before there was time')
+  return new Date(last * 1000).toISOString().replaceAll(/[-T:]|\.000/g, '')
+}
+
+/**
+ * One line of a file of keys: an end where there is one, the type, the key, and a comment of ours. There is nothing else that it could
+ * write, and it throws rather than write something in part.
+ */
+export const authorizedKeysLine = (
+  { key_type, blob, expires_at }: Pick<DesiredKey, 'key_type' | 'blob' | 'expires_at'>,
+  said: string,
+): string => {
+  if (!keyTypes.includes(key_type)) refuse('this type of key')
+  if (!isKeyOf(key_type, blob)) refuse('what is no key of its type')
+  if (!comment.test(said)) refuse('this comment')
+  const until = expires_at === null ? '' : `expiry-time="${lastSecondBefore(expires_at)}" `
+  return `${until}${key_type} ${blob} ${said}`
+}
