@@ -1,0 +1,77 @@
+import type { AccessGrant, EndCause } from '@gatehouse/contract/access-grants'
+import { type AllocationRow, allocationKind } from '../allocations/allocation.ts'
+import type { Kind } from '../authz/kind.ts'
+import type { Actor } from '../work/work.ts'
+import type { ToldGrant } from './access-grant-queries.ts'
+
+/** How many there may be at a time on one allocation. */
+export const most_active_grants = 100
+
+/** An allocation, and whether who asks was given access to it. */
+export interface Granted extends AllocationRow {
+  readonly grantee_user_id: string | null
+}
+
+const relationsOf = (row: Granted, actor: Actor) => {
+  const { relations } = allocationKind.placeOf(row, actor)
+  return actor.type === 'user' && actor.id === row.grantee_user_id ? [...relations, 'grantee' as const] : relations
+}
+
+/** An allocation as its grantees see it. */
+export const grantedKind: Kind<Granted> = {
+  ...allocationKind,
+  placeOf: (row, actor) => ({ ...allocationKind.placeOf(row, actor), relations: relationsOf(row, actor) }),
+}
+
+/** One grant on it, which a decision names besides the allocation. */
+export const accessGrantKind: Kind<Granted & { readonly grant_id: string }> = {
+  type: 'access_grant',
+  missing: 'access_grant_not_found',
+  placeOf: (row, actor) => ({
+    id: row.grant_id,
+    tenant_id: row.org_id,
+    project_id: row.project_id,
+    relations: relationsOf(row, actor),
+  }),
+}
+
+export const shown = ({ sync_status, sync_since, sync_generation, sync_task_id, ...grant }: ToldGrant): AccessGrant =>
+  ({
+    ...grant,
+    runtime_sync: {
+      status: sync_status,
+      since: sync_since,
+      generation: sync_generation,
+      ...(sync_task_id === null ? {} : { task_id: sync_task_id }),
+    },
+  }) as AccessGrant
+
+/** Who ended it, where that was somebody: columns hold people and machines, not the product's own doings. */
+export const endedBy = ({ type, id }: Actor): string | null => (type === 'user' || type === 'service_account' ? id : null)
+
+/** What a record says of a grant: which key, by its fingerprint, and which task tells the node. */
+interface Recorded {
+  readonly allocation_id: string
+  readonly grantee_user_id: string
+  readonly ssh_key_id: string
+  readonly key_type: string
+  readonly fingerprint: string
+  readonly expires_at: string | null
+}
+interface Sync {
+  readonly generation: number | null
+  readonly task_id: string | null
+}
+
+export const recordedOf = (grant: Recorded, project_id: string, sync: Sync, more: { cause?: EndCause; reason: string | null }) => ({
+  allocation_id: grant.allocation_id,
+  project_id,
+  grantee_user_id: grant.grantee_user_id,
+  ssh_key_id: grant.ssh_key_id,
+  key_type: grant.key_type,
+  fingerprint: grant.fingerprint,
+  expires_at: grant.expires_at,
+  sync_task_id: sync.task_id,
+  generation: sync.generation,
+  ...more,
+})

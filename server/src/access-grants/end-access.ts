@@ -1,0 +1,99 @@
+import type { EndCause } from '@gatehouse/contract/access-grants'
+import type { AllocationRow, AllocationSubscribers } from '../allocations/allocation.ts'
+import { lockAllocations } from '../allocations/allocation-queries.ts'
+import { endKeyEntries } from '../allocations/end-key-entries.ts'
+import { syncAccess } from '../allocations/sync-access.ts'
+import { record } from '../audit/record.ts'
+import { systemProof } from '../authz/authorize.ts'
+import type { TaskSigning } from '../nodes/task-signing.ts'
+import type { UserDisabling } from '../principals/disable-user.ts'
+import type { SshKeySubscribers } from '../ssh-keys/subscribers.ts'
+import type { TenancySubscribers } from '../tenancy/subscribers.ts'
+import type { Work } from '../work/work.ts'
+import { endedBy, recordedOf } from './access-grant.ts'
+import { allocationsOpenTo, allocationsOpenWith, type EndedGrant, endGrants, setEndGenerations } from './access-grant-queries.ts'
+
+const proof = systemProof('access_cascade', 'project.access_grant.manage', {})
+
+type On = Pick<AllocationRow, 'id' | 'org_id' | 'project_id'>
+interface Sync {
+  readonly generation: number | null
+  readonly task_id: string | null
+}
+
+/** Notes in which set each grant is gone, and records each end by itself, with its cause and the task that tells the node. */
+export const noteEnds = async (work: Work, allocation: On, ended: readonly EndedGrant[], sync: Sync, reason: string | null) => {
+  await work.tx.many(
+    setEndGenerations(
+      proof,
+      ended.map(({ id }) => id),
+      sync.generation,
+    ),
+  )
+  for (const grant of ended)
+    record(work, {
+      action: 'allocation.access_grant.revoke',
+      resource_type: 'access_grant',
+      resource_id: grant.id,
+      tenant_id: allocation.org_id,
+      project_id: allocation.project_id,
+      metadata: recordedOf(grant, allocation.project_id, sync, { cause: grant.end_cause, reason }),
+    })
+}
+
+type Whose = { readonly user_id: string } | { readonly ssh_key_id: string }
+
+/**
+ * Ends what a person, or a key, opens on these allocations: grants, and entries among the allocations' own keys; and sends each of
+ * their nodes the set without them. All in the transaction that ends what they rested on. Whoever calls holds what keeps new ones from
+ * coming: the organization, the person or the key.
+ */
+const endAccess = async (
+  work: Work,
+  signing: TaskSigning,
+  found: readonly { readonly id: string }[],
+  whose: Whose,
+  cause: EndCause,
+  reason: string | null,
+): Promise<void> => {
+  if (found.length === 0) return
+  const ids = found.map(({ id }) => id)
+  const allocations = await work.tx.many(lockAllocations(ids))
+  const ended = await work.tx.many(endGrants(proof, ids, whose, { by: endedBy(work.actor), cause, now: work.now }))
+  await endKeyEntries(work, ids, whose, cause)
+  for (const allocation of allocations) {
+    const sync = await syncAccess(work, signing, allocation)
+    const there = ended.filter(({ allocation_id }) => allocation_id === allocation.id)
+    if (there.length > 0) await noteEnds(work, allocation, there, sync, reason)
+  }
+}
+
+/** Who leaves a project, or with the organization all of its projects, takes no key of his back in. */
+export const endAccessOfMember =
+  (signing: TaskSigning): TenancySubscribers['onMembershipEnded'][number] =>
+  async (work, { tenant_id, project_id, user_id, reason, by }) => {
+    const found = await work.tx.many(allocationsOpenTo(user_id, { tenant_id, project_id }))
+    // Without `by` it ends because the membership of the organization did.
+    const cause = project_id === null || by === null ? 'tenant_membership_ended' : 'project_membership_ended'
+    await endAccess(work, signing, found, { user_id }, cause, reason)
+  }
+
+export const endAccessOfUser =
+  (signing: TaskSigning): UserDisabling[number] =>
+  async (work, user_id) => {
+    const found = await work.tx.many(allocationsOpenTo(user_id, { tenant_id: null, project_id: null }))
+    await endAccess(work, signing, found, { user_id }, 'user_disabled', null)
+  }
+
+export const endAccessOfKey =
+  (signing: TaskSigning): SshKeySubscribers['onSshKeyDeleted'][number] =>
+  async (work, { id }, reason) => {
+    const found = await work.tx.many(allocationsOpenWith(id))
+    await endAccess(work, signing, found, { ssh_key_id: id }, 'key_deleted', reason)
+  }
+
+/** With the allocation all of its grants end; what tells the node is the task that ends the account there, and so it is not for this room to send. */
+export const endGrantsOf: AllocationSubscribers['onAllocationEnding'][number] = async (work, allocation, cause, reason) => {
+  const ended = await work.tx.many(endGrants(proof, [allocation.id], {}, { by: endedBy(work.actor), cause, now: work.now }))
+  if (ended.length > 0) await noteEnds(work, allocation, ended, { generation: null, task_id: null }, reason)
+}
