@@ -1,0 +1,17 @@
+import * as allocations from '@gatehouse/contract/allocations'
+import { answer } from '../http/answer.ts'
+import type { AllocationParts } from './allocation.ts'
+import { createAllocation } from './create-allocation.ts'
+import { listAllocations, readAllocation } from './list-allocations.ts'
+import { nameOwner } from './name-owner.ts'
+import { releaseAllocation } from './release-allocation.ts'
+import { replaceSshKeys } from './replace-ssh-keys.ts'
+
+export const allocationRoutes = (parts: AllocationParts) => [
+  answer(allocations.listAllocations, listAllocations),
+  answer(allocations.createAllocation, createAllocation(parts)),
+  answer(allocations.readAllocation, readAllocation),
+  answer(allocations.releaseAllocation, releaseAllocation(parts)),
+  answer(allocations.replaceAllocationSshKeys, replaceSshKeys(parts)),
+  answer(allocations.nameAllocationOwner, nameOwner(parts)),
+]

@@ -1,0 +1,58 @@
+import { Allocation } from '@gatehouse/contract/allocations'
+import { Exactly, Instant, Nullable } from '@gatehouse/contract/shapes'
+import Type, { type Static } from 'typebox'
+import type { Kind, Place } from '../authz/kind.ts'
+import type { NodeSubscribers } from '../nodes/subscribers.ts'
+import type { TaskSigning } from '../nodes/task-signing.ts'
+import type { Work } from '../work/work.ts'
+
+/** One as its table has it. */
+export const AllocationRow = Exactly({
+  ...Allocation.properties,
+  generation: Type.Integer(),
+  epoch: Type.Integer(),
+  confirmed_generation: Type.Integer(),
+  confirmed_at: Nullable(Instant),
+  cleared_at: Nullable(Instant),
+})
+export type AllocationRow = Static<typeof AllocationRow>
+
+type Shape = Pick<AllocationRow, 'region' | 'sku' | 'gpus'>
+
+/** What rules may look at: as it is in the row, or will be. */
+export const attributesOf = ({ region, sku, gpus }: Shape): NonNullable<Place['attributes']> => ({ region, sku, gpus, flags: [] })
+
+export const allocationKind: Kind<AllocationRow> = {
+  type: 'allocation',
+  missing: 'allocation_not_found',
+  placeOf: (row, actor) => ({
+    id: row.id,
+    tenant_id: row.org_id,
+    project_id: row.project_id,
+    relations: actor.type === 'user' && actor.id === row.owner_user_id ? ['allocation_owner'] : [],
+    attributes: attributesOf(row),
+  }),
+}
+
+/** Why all access to an allocation ends. */
+export type EndingCause = 'allocation_released' | 'allocation_failed' | 'node_retired'
+
+/** Rooms above that must act in the same transaction when an allocation ends. */
+export interface AllocationSubscribers {
+  readonly onAllocationEnding: readonly ((work: Work, allocation: AllocationRow, cause: EndingCause, reason: string) => Promise<void>)[]
+}
+
+/** What the verbs and reactions of this room are made with. */
+export interface AllocationParts extends AllocationSubscribers {
+  readonly signing: TaskSigning
+}
+
+export type NodeRetired = NodeSubscribers['onNodeRetired'][number]
+
+/** Where an event of an allocation's is recorded. */
+export const recordedOf = ({ id, org_id, project_id }: Pick<AllocationRow, 'id' | 'org_id' | 'project_id'>) => ({
+  resource_type: 'allocation',
+  resource_id: id,
+  tenant_id: org_id,
+  project_id,
+})

@@ -1,0 +1,29 @@
+import { record } from '../audit/record.ts'
+import { systemProof } from '../authz/authorize.ts'
+import { type AllocationParts, type NodeRetired, recordedOf } from './allocation.ts'
+import { lockOnNode, setCleared } from './allocation-queries.ts'
+import { endAllocation } from './end-allocation.ts'
+import { lockPool, poolOf } from './placement-queries.ts'
+import { movedBy } from './states.ts'
+
+const proof = systemProof('node_tending', 'allocation.release', {})
+
+/** What lies on a node that has gone for good fails, and takes up no place any more: there is none. */
+export const onNodeRetired =
+  (parts: Pick<AllocationParts, 'onAllocationEnding'>): NodeRetired =>
+  async (work, { id: node_id }, reason) => {
+    // Nothing is placed there between this and the end of the node.
+    await work.tx.one(lockPool(await work.tx.one(poolOf(node_id))))
+    for (const row of await work.tx.many(lockOnNode(node_id))) {
+      const to = movedBy(row.state, 'node_retired')
+      // Failed before, and not put away: now nobody will.
+      if (!to) await work.tx.one(setCleared(proof, row.id, work.now))
+      else await endAllocation(work, parts, proof, row, { to, cause: 'node_retired', reason, failure: 'node_retired', is_cleared: true })
+      record(work, {
+        action: 'allocation.fail',
+        ...recordedOf(row),
+        severity: 'high',
+        metadata: { from: row.state, node_id, failure: 'node_retired', reason },
+      })
+    }
+  }

@@ -1,0 +1,32 @@
+import type { releaseAllocation as Op } from '@gatehouse/contract/allocations'
+import { record } from '../audit/record.ts'
+import type { Answering } from '../http/answer.ts'
+import { Problem } from '../kernel/problem.ts'
+import { type AllocationParts, recordedOf } from './allocation.ts'
+import { authorizeToChange } from './allocation-scope.ts'
+import { endAllocation } from './end-allocation.ts'
+import { sendDeprovision } from './send-task.ts'
+import { shown } from './shown-allocation.ts'
+import { movedBy } from './states.ts'
+
+/** Access ends at once; the node counts as free when it has said that nothing is left. */
+export const releaseAllocation =
+  (parts: AllocationParts): Answering<typeof Op> =>
+  async (work, { params, body: { reason = null } }) => {
+    const { allocation } = await authorizeToChange(work, 'allocation.release', params.allocation_id)
+    const to = movedBy(allocation.state, 'release_asked')
+    if (!to) throw new Problem('state_conflict', { state: allocation.state })
+    const { ended, keys_ended } = await endAllocation(work, parts, allocation, allocation, {
+      to,
+      cause: 'allocation_released',
+      reason: reason ?? 'released',
+      is_cleared: to === 'released',
+    })
+    const sent = ended.node_id === null ? {} : await sendDeprovision(work, parts.signing, allocation, ended)
+    record(work, {
+      action: 'allocation.release',
+      ...recordedOf(allocation),
+      metadata: { from: allocation.state, to, node_id: allocation.node_id, keys_ended, reason, ...sent },
+    })
+    return shown(work, allocation.id)
+  }

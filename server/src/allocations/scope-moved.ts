@@ -1,0 +1,31 @@
+import { record } from '../audit/record.ts'
+import type { TenancySubscribers } from '../tenancy/subscribers.ts'
+import type { Work } from '../work/work.ts'
+import { type AllocationParts, recordedOf } from './allocation.ts'
+import { lockPlacedIn } from './allocation-queries.ts'
+import { syncAccess } from './sync-access.ts'
+
+type Parts = Pick<AllocationParts, 'signing'>
+
+/** While an organization or a project rests nobody enters what is in it; afterwards those do who could before and still may. */
+const syncAll = async (work: Work, { signing }: Parts, org_id: string, project_id: string | null, state: string): Promise<void> => {
+  for (const row of await work.tx.many(lockPlacedIn(org_id, project_id))) {
+    const sent = await syncAccess(work, signing, row)
+    if (sent.generation === null) continue
+    record(work, {
+      action: state === 'active' ? 'allocation.access.resume' : 'allocation.access.suspend',
+      ...recordedOf(row),
+      metadata: { node_id: row.node_id, because: project_id === null ? 'organization' : 'project', state, ...sent },
+    })
+  }
+}
+
+export const syncWithOrganization =
+  (parts: Parts): TenancySubscribers['onOrganizationMoved'][number] =>
+  (work, { id, state }) =>
+    syncAll(work, parts, id, null, state)
+
+export const syncWithProject =
+  (parts: Parts): TenancySubscribers['onProjectMoved'][number] =>
+  (work, { id, org_id, state }) =>
+    syncAll(work, parts, org_id, id, state)
