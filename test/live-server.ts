@@ -15,10 +15,13 @@ import { keySetSource } from '../server/src/keys/key-set.ts'
 import type { KeyMaking } from '../server/src/keys/make-key.ts'
 import { createSigner } from '../server/src/keys/signer.ts'
 import { type Tending, tendKeys } from '../server/src/keys/tend-keys.ts'
+import { ensureAuthority } from '../server/src/nodes/authority.ts'
+import { doorHosts, doorOptions } from '../server/src/nodes/door.ts'
+import { nodeTasking } from '../server/src/nodes/tasking.ts'
 import { humanTokens } from '../server/src/principals/oidc/human-tokens.ts'
 import { localIssuer, signText } from '../server/src/principals/oidc/testing/local-issuer.ts'
 import { seedDevelopment } from '../server/src/seed-development.ts'
-import { composed } from '../server/src/wiring.ts'
+import { composed, taskSubscribers } from '../server/src/wiring.ts'
 import { cloneDatabase } from './postgres.ts'
 
 export interface Answered {
@@ -79,6 +82,18 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
     const tendSoon = () => {
       tended = tendKeys(tending).catch(() => {})
     }
+    // Told to nodes when they are asked for, which is when the door has its port.
+    const nodes = { authority: await ensureAuthority(database, ring, append), url: 'https://127.0.0.1:0' }
+    const tasking = nodeTasking({
+      database,
+      append,
+      ring,
+      authority: nodes.authority,
+      database_url: clone.appUrl,
+      subscribers: taskSubscribers,
+      onError: () => {},
+    })
+    await tasking.tendSigners()
     const parts: ServerParts = {
       ...composed({
         database,
@@ -89,6 +104,8 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
         cursor_key: new Secret('test-'.padEnd(48, 'k')),
         issuer: is_own_issuer ? { ...tokenIssuer, url } : tokenIssuer,
         keys: { want: keySetSource(ring), sign: createSigner({ ring, transit: tending.transit }), tendSoon },
+        nodes,
+        tasks: tasking.tasks,
       }),
       logger: false,
     }
@@ -96,13 +113,19 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
     const app = await createServer(used)
     if (used.aside) settling.push(used.aside.settled)
     await app.listen({ host: '127.0.0.1', port })
+    const { aside: _, ...shared } = used
+    const https = await doorOptions(nodes.authority, doorHosts(nodes.url, true), new Date())
+    const door = await createServer({ ...shared, listener: 'nodes', https })
+    await door.listen({ host: '127.0.0.1', port: 0 })
+    nodes.url = `https://127.0.0.1:${(door.server.address() as AddressInfo).port}`
     closing.unshift(async () => {
-      await app.close()
+      await Promise.all([door.close(), app.close()])
       tokens.stop()
       await tended
+      await tasking.close()
       await database.close()
     })
-    return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, database }
+    return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, database, nodes, tasking }
   }
   const first = await replica(broken, signing)
 
@@ -151,6 +174,8 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
   return {
     url: first.url,
     database: first.database,
+    /** Where nodes come to, and who vouches for them. */
+    nodes: first.nodes,
     clone,
     issuer,
     call,

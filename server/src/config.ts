@@ -15,6 +15,20 @@ export const configSettings = [
   },
   { name: 'GATEHOUSE_HOST', default: '127.0.0.1', is_secret: false, purpose: 'The address to listen on.' },
   { name: 'GATEHOUSE_PORT', default: '8090', is_secret: false, purpose: 'The port to listen on; 0 takes a free one.' },
+  {
+    name: 'GATEHOUSE_NODES_URL',
+    default: 'https://localhost:8093',
+    is_secret: false,
+    purpose:
+      'Under which address nodes reach their own door: it stands in enrolment tokens, and its host in the certificate that the door shows. Our own authority vouches for it, so nothing that ends TLS may stand in between.',
+  },
+  { name: 'GATEHOUSE_NODES_HOST', default: '127.0.0.1', is_secret: false, purpose: 'The address to listen on for nodes.' },
+  {
+    name: 'GATEHOUSE_NODES_PORT',
+    default: '8093',
+    is_secret: false,
+    purpose: 'The port to listen on for nodes; 0 takes a free one.',
+  },
   { name: 'GATEHOUSE_REGION', default: 'local', is_secret: false, purpose: 'The region in resource names.' },
   {
     name: 'GATEHOUSE_LOG_LEVEL',
@@ -137,6 +151,7 @@ export interface Config {
   readonly profile: 'development' | 'production'
   readonly host: string
   readonly port: number
+  readonly nodes: { readonly url: string; readonly host: string; readonly port: number }
   readonly region: string
   readonly log_level: string
   readonly issuers: readonly IssuerSettings[]
@@ -219,6 +234,13 @@ const publicUrlFrom = (text: string, profile: Config['profile'], issuers: readon
   return text
 }
 
+const nodesUrlFrom = (text: string): string => {
+  const url = URL.parse(text)
+  if (url?.protocol !== 'https:' || url.username || url.password || url.search || url.hash || url.pathname !== '/')
+    throw new ConfigRefused('GATEHOUSE_NODES_URL must be an https URL without credentials, path, query and fragment.')
+  return text.replace(/\/$/, '')
+}
+
 const transitFrom = (read: (name: Name) => string, profile: Config['profile']): TransitSettings | null => {
   const given = read('GATEHOUSE_TRANSIT_URL')
   if (given === 'none') return null
@@ -271,6 +293,11 @@ export const parseConfig = (environment: Readonly<Record<string, string | undefi
     profile,
     host: read('GATEHOUSE_HOST'),
     port: whole('GATEHOUSE_PORT', 0, 65_535),
+    nodes: {
+      url: nodesUrlFrom(read('GATEHOUSE_NODES_URL')),
+      host: read('GATEHOUSE_NODES_HOST'),
+      port: whole('GATEHOUSE_NODES_PORT', 0, 65_535),
+    },
     region: matching('GATEHOUSE_REGION', read('GATEHOUSE_REGION'), /^[a-z0-9-]{1,32}$/, 'lower-case letters, digits and hyphens'),
     log_level: oneOf('GATEHOUSE_LOG_LEVEL', read('GATEHOUSE_LOG_LEVEL'), levels),
     issuers,

@@ -5,7 +5,7 @@ import { parseConfig } from './config.ts'
 import { openDatabase } from './db/database.ts'
 import { keepFresh } from './epochs/fresh.ts'
 import { forgetOldAnswers } from './http/idempotency.ts'
-import { createServer } from './http/server.ts'
+import { createServer, type ServerParts } from './http/server.ts'
 import { CheckpointsRefused } from './installation/checkpoint.ts'
 import { requireNotBehind } from './installation/compare-heads.ts'
 import { ownSecret } from './installation/own-secrets.ts'
@@ -14,6 +14,9 @@ import { keySetSource } from './keys/key-set.ts'
 import { createSigner } from './keys/signer.ts'
 import { keyTender } from './keys/tend-keys.ts'
 import { createTransit } from './keys/transit.ts'
+import { ensureAuthority } from './nodes/authority.ts'
+import { doorHosts, doorOptions, renewDoor } from './nodes/door.ts'
+import { nodeTasking } from './nodes/tasking.ts'
 import { forgetUsedProofs } from './oauth/used-proofs.ts'
 import { openInstallation } from './open-installation.ts'
 import { humanTokens } from './principals/oidc/human-tokens.ts'
@@ -21,7 +24,7 @@ import { sentenceOf } from './start-sentence.ts'
 import { loggerOptions } from './telemetry/logger-options.ts'
 import { createMetrics } from './telemetry/metrics.ts'
 import { startTracing } from './telemetry/start-tracing.ts'
-import { composed } from './wiring.ts'
+import { composed, taskSubscribers } from './wiring.ts'
 
 const start = async () => {
   const config = parseConfig(process.env)
@@ -41,7 +44,20 @@ const start = async () => {
   const transit = config.transit && createTransit(config.transit)
   const tending = { database, append, ring, transit, algorithm: config.token_algorithm }
   const next_key = new EventEmitter()
-  app = await createServer({
+  const authority = await ensureAuthority(database, ring, append)
+  const tasking = nodeTasking({
+    database,
+    append,
+    ring,
+    authority,
+    database_url: config.database_url.reveal(),
+    subscribers: taskSubscribers,
+    onError: (error) =>
+      app?.log.warn({ err: error }, 'what nodes have to do is looked for every second, or a task waits to be signed anew'),
+  })
+  metrics.watchWakes(tasking.tasks.wakes.isListening)
+  await tasking.tendSigners()
+  const parts: ServerParts = {
     ...composed({
       database,
       fresh: keepFresh(deciding),
@@ -51,6 +67,8 @@ const start = async () => {
       cursor_key: await ownSecret(database, ring, 'cursor_key'),
       issuer: { url: config.public_url, audience: config.token_audience },
       keys: { want: keySetSource(ring), sign: createSigner({ ring, transit }), tendSoon: () => next_key.emit('wanted') },
+      nodes: { authority, url: config.nodes.url },
+      tasks: tasking.tasks,
       onUnrecorded: (what, err) => {
         metrics.refusalUnrecorded(what)
         app?.log.error({ err }, `the record of a refused token is ${what}`)
@@ -61,8 +79,16 @@ const start = async () => {
     onRejected: rejections.note,
     identityReady: tokens.ready,
     drain_seconds: config.drain_seconds,
-  })
+  }
+  app = await createServer(parts)
   const { log } = app
+  const { aside: _, ...shared } = parts
+  const hosts = doorHosts(config.nodes.url, config.profile === 'development')
+  const https = await doorOptions(authority, hosts, new Date())
+  const door = await createServer({ ...shared, listener: 'nodes', https })
+  const renewal = renewDoor(door.server as never, authority, hosts, (error) =>
+    log.error({ err: error }, 'renewing the door’s certificate failed'),
+  )
 
   /** Does something now and then; a failure is told, and it is tried again the next time. */
   const every = (seconds: number, what: string, act: () => Promise<unknown>) => {
@@ -89,6 +115,8 @@ const start = async () => {
     if (is_next_of_other_kind)
       log.warn('the next signing key is not of the kind that is configured here: servers are configured differently')
   })
+  const signers = every(60, 'tending the keys that tasks are signed with', tasking.tendSigners)
+  const tasks = every(1, 'tending the tasks of nodes', async () => metrics.nodeTasksTended(await tasking.tendTasks()))
   next_key.on('wanted', keys.tick)
   // Where a transit engine is away nothing can be made; what there is still verifies.
   await keys.tick()
@@ -99,9 +127,12 @@ const start = async () => {
     if (stopping) return
     stopping = true
     log.info({ because }, 'stopping')
-    for (const { timer } of [sweep, proofs, checkpoint, counts, keys]) clearInterval(timer)
+    for (const { timer } of [sweep, proofs, checkpoint, counts, keys, signers, tasks]) clearInterval(timer)
     // Requests under way are answered; what comes after gets no connection.
-    await app.close()
+    renewal.stop()
+    // The nodes' door first: what is still written aside ends with the other.
+    await Promise.all([door.close(), app.close()])
+    await tasking.close()
     await counts.tick()
     await checkpoint.tick()
     tokens.stop()
@@ -109,7 +140,12 @@ const start = async () => {
     await stopTracing()
     process.exit(code)
   }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => (stopping ? app.hurry() : stop(0, signal)))
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => {
+      if (!stopping) return void stop(0, signal)
+      app.hurry()
+      door.hurry()
+    })
   // Node would print the error with all that hangs on it.
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'ended by an error that nobody caught')
@@ -117,6 +153,7 @@ const start = async () => {
   })
   const orphaned = () => stop(0, 'standard input ended')
   if (config.has_lifeline) process.stdin.on('end', orphaned).on('error', orphaned).resume()
+  await door.listen({ host: config.nodes.host, port: config.nodes.port })
   await app.listen({ host, port })
 }
 

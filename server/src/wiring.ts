@@ -16,6 +16,14 @@ import type { KeySet } from './keys/key-set.ts'
 import { publicKeys } from './keys/public-keys.ts'
 import type { Sign } from './keys/signer.ts'
 import { signingKeyRoutes } from './keys/signing-key-routes.ts'
+import { authorityEnvelopes } from './nodes/authority.ts'
+import type { NodeTrust } from './nodes/make-enrolment.ts'
+import { taskSignerEnvelopes } from './nodes/make-signer.ts'
+import { nodeTrustWith } from './nodes/node-routes.ts'
+import { type NodeTasks, nodeTaskRoutes } from './nodes/node-task-routes.ts'
+import type { NodeSubscribers } from './nodes/subscribers.ts'
+import type { TaskSigning } from './nodes/task-signing.ts'
+import type { TaskSubscribers } from './nodes/task-subscribers.ts'
 import { holding } from './oauth/holder.ts'
 import { oauthWith } from './oauth/oauth-routes.ts'
 import { proofUsing } from './oauth/used-proofs.ts'
@@ -29,6 +37,8 @@ import { bindFirstProjectOwner, bindFirstTenantOwner } from './roles/found-owner
 import { requireAnotherSuperadmin } from './roles/last-superadmin.ts'
 import { roleRoutes } from './roles/role-routes.ts'
 import { serviceAccountRoutes } from './service-accounts/service-account-routes.ts'
+import type { SshKeySubscribers } from './ssh-keys/ssh-key.ts'
+import { sshKeyRoutes } from './ssh-keys/ssh-key-routes.ts'
 import type { TenancySubscribers } from './tenancy/subscribers.ts'
 import { tenancyRoutes } from './tenancy/tenancy-routes.ts'
 import { endTokensOfOrganization, endTokensOfProject } from './tokens/end-with-scope.ts'
@@ -48,6 +58,10 @@ export const tenancySubscribers: TenancySubscribers = {
   onMembershipEnded: [endBindings, endInvitations],
 }
 const onUserDisabling: UserDisabling = [requireAnotherSuperadmin]
+const nodeSubscribers: NodeSubscribers = { onNodeRetired: [] }
+/** What follows from a node's word; what is queued then is signed too. */
+export const taskSubscribers = (_signing: TaskSigning): TaskSubscribers => ({ beforeTaskLocked: [], onTaskFinished: [] })
+const sshKeySubscribers: SshKeySubscribers = { onSshKeyDeleted: [] }
 
 /** What lives as long as the process and is made once: by the server, and by tests that put something broken in its place. */
 export interface Parts {
@@ -65,6 +79,10 @@ export interface Parts {
     /** A next key is needed; it is made aside. */
     readonly tendSoon: () => void
   }
+  /** As whom nodes are vouched for, and where they come to. */
+  readonly nodes: NodeTrust
+  /** How nodes are told what to do. */
+  readonly tasks: NodeTasks
   /** That a token was refused is not in the record yet, or will never be. */
   readonly onUnrecorded?: DenialParts['onUnrecorded']
 }
@@ -75,6 +93,7 @@ const answersWith = ({ verify, keys }: Pick<Parts, 'verify' | 'keys'>, issuing: 
   ...tenancyRoutes(tenancySubscribers),
   ...roleRoutes,
   ...serviceAccountRoutes,
+  ...sshKeyRoutes(sshKeySubscribers),
   ...invitationRoutes,
   ...policyAdminRoutes,
   ...auditTrailRoutes(verify),
@@ -103,14 +122,20 @@ const identifyWith = (
 }
 
 /** The product behind its HTTP door; who composes a server adds how it is observed and stopped. */
-export const composed = ({ database, fresh, append, verify, cursor_key, tokens, issuer, keys, onUnrecorded }: Parts) => {
+export const composed = ({ database, fresh, append, verify, cursor_key, tokens, issuer, keys, nodes, tasks, onUnrecorded }: Parts) => {
   const issuing = gateAndIssuer({ database, fresh, append, issuer, keys, ...(onUnrecorded && { onUnrecorded }) })
   const useProof = proofUsing(database)
   const holders = holding(useProof, issuer.url)
   const identify = identifyWith({ tokens, database, append, issuer, keys }, holders.requireHolder)
   const oauth = oauthWith({ database, fresh, append, issuer, keys, ...issuing, useProof, holders, identify })
+  const trust = nodeTrustWith({ database, append, trust: nodes }, nodeSubscribers)
   return {
-    answers: [...answersWith({ verify, keys }, issuing), ...oauth.routes],
+    answers: [
+      ...answersWith({ verify, keys }, issuing),
+      ...oauth.routes,
+      ...trust.routes,
+      ...nodeTaskRoutes(tasks, taskSubscribers(tasks.signing)),
+    ],
     documents: [publicKeys(keys.want), ...oauth.documents],
     database,
     fresh,
@@ -118,9 +143,15 @@ export const composed = ({ database, fresh, append, verify, cursor_key, tokens, 
     cursors: sealedCursors(cursor_key),
     identify,
     identifyClient: oauth.identifyClient,
+    identifyNode: trust.identifyNode,
     aside: issuing.denials,
   }
 }
 
 /** Every column that holds sealed secrets: what re-wrapping must reach. */
-export const envelopeColumns: readonly EnvelopeColumn[] = [installationEnvelopes, signingKeyEnvelopes]
+export const envelopeColumns: readonly EnvelopeColumn[] = [
+  installationEnvelopes,
+  signingKeyEnvelopes,
+  authorityEnvelopes,
+  taskSignerEnvelopes,
+]

@@ -10,9 +10,11 @@ import { Secret } from '../../server/src/kernel/secret.ts'
 import { keySetSource } from '../../server/src/keys/key-set.ts'
 import { createSigner } from '../../server/src/keys/signer.ts'
 import { type Tending, tendKeys } from '../../server/src/keys/tend-keys.ts'
+import { ensureAuthority } from '../../server/src/nodes/authority.ts'
+import { nodeTasking } from '../../server/src/nodes/tasking.ts'
 import { humanTokens } from '../../server/src/principals/oidc/human-tokens.ts'
 import { loggerOptions } from '../../server/src/telemetry/logger-options.ts'
-import { composed } from '../../server/src/wiring.ts'
+import { composed, taskSubscribers } from '../../server/src/wiring.ts'
 import { tokenIssuer } from '../live-server.ts'
 import { brokenAs } from './builds.ts'
 import type { Settings } from './server-process.ts'
@@ -29,6 +31,17 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
   const tending: Tending = { database: direct, append, ring, transit: null, algorithm: 'HS256' }
   await tendKeys(tending)
   let tended: Promise<unknown> = Promise.resolve()
+  const authority = await ensureAuthority(direct, ring, append)
+  const tasking = nodeTasking({
+    database: direct,
+    append,
+    ring,
+    authority,
+    database_url: appUrl,
+    subscribers: taskSubscribers,
+    onError: (error) => logLevel === 'silent' || console.error(`tasks: ${error.message}`),
+  })
+  await tasking.tendSigners()
   const tokens = humanTokens([issuer])
   const broken = brokenAs(build)
   const parts: ServerParts = {
@@ -47,6 +60,8 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
           tended = tendKeys(tending).catch(() => {})
         },
       },
+      nodes: { authority, url: 'https://127.0.0.1:0' },
+      tasks: tasking.tasks,
     }),
     logger: loggerOptions(logLevel),
   }

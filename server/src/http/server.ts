@@ -17,7 +17,7 @@ import { type PublicDocument, serveDocument } from './documents.ts'
 import { drainOnClose } from './drain.ts'
 import { guardHeaders } from './guard-headers.ts'
 import { serveHealth } from './health.ts'
-import { mount, type Rails, requireDeclared } from './mount.ts'
+import { mount, type Rails, requireDeclared, Waits } from './mount.ts'
 import { requireNoSecretIn } from './no-secret-in-body.ts'
 import { noteUnread, type Observers, type OnRejected, observe } from './observe.ts'
 import { openApiDocument } from './openapi.ts'
@@ -86,10 +86,13 @@ const clientErrors: Record<string, 'headers_too_large' | 'request_timeout'> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
+const limits = { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 1000, requireHostHeader: false }
+
 const createInstance = (parts: ServerParts, observers: Observers): FastifyInstance => {
   const app = fastify({
     logger: parts.logger ?? false,
-    ...(parts.https ? { https: parts.https } : {}),
+    // Of the two it hears one.
+    ...(parts.https ? { https: { ...limits, ...parts.https } } : { http: limits }),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlation_id' }),
     // No logger for each request: they are costly, and outlive it until the whole heap is looked through. Our lines name it themselves.
     childLoggerFactory: (logger) => logger,
@@ -105,7 +108,6 @@ const createInstance = (parts: ServerParts, observers: Observers): FastifyInstan
     // Who already has a connection is still answered while the server closes.
     return503OnClosing: false,
     exposeHeadRoutes: false,
-    http: { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 1000, requireHostHeader: false },
     routerOptions: { maxParamLength: 200, caseSensitive: true },
     frameworkErrors: (error, request, reply) => {
       // These come before the hooks that would observe and echo the id.
@@ -173,6 +175,9 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.decorateRequest('problem_code', null)
   app.decorateRequest('span')
   app.decorateRequest('fresh')
+  const waits = new Waits()
+  // Before the grace: whoever waits is answered, and waits elsewhere.
+  app.addHook('preClose', async () => waits.endAll())
   const drain = drainOnClose(app, parts.drain_seconds ?? 0)
   app.decorate('hurry', drain.hurry)
   app.addHook('onClose', async () => parts.aside?.close())
@@ -257,7 +262,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   })
 
   for (const each of parts.answers)
-    if (each.operation.listener === listener) mount(app, each, { ...parts, metrics: observers.metrics, countRequest })
+    if (each.operation.listener === listener) mount(app, each, { ...parts, metrics: observers.metrics, countRequest, waits })
   // What anybody may read is read at the other door.
   if (listener === 'nodes') return app
   for (const document of parts.documents ?? []) serveDocument(app, document, { fresh: parts.fresh, countRequest })

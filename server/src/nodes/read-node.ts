@@ -1,0 +1,11 @@
+import type { readNode as Op } from '@gatehouse/contract/nodes'
+import { authorize } from '../authz/authorize.ts'
+import type { Answering } from '../http/answer.ts'
+import { nodeKind } from './node.ts'
+import { findNode } from './node-queries.ts'
+
+export const readNode: Answering<typeof Op> = async (work, { params }) => {
+  const found = await work.tx.maybe(findNode(params.node_id))
+  await authorize(work, ['platform.node.read', 'platform.node.manage'], nodeKind, found)
+  return found!
+}

@@ -1,0 +1,20 @@
+import type { renewCertificate as Op } from '@gatehouse/contract/nodes'
+import { record } from '../audit/record.ts'
+import { authorize } from '../authz/authorize.ts'
+import type { Answering } from '../http/answer.ts'
+import type { Authority } from './authority.ts'
+import { giveCertificate } from './give-certificate.ts'
+import { nodeKind } from './node.ts'
+import { lockNode } from './node-queries.ts'
+
+/** The one before counts until its own end: the node changes over when it likes, and an answer that was lost costs it nothing. */
+const latest = 2
+
+export const renewCertificate =
+  (authority: Authority): Answering<typeof Op> =>
+  async (work, { params, body }) => {
+    const node = await authorize(work, 'node.certificate.renew', nodeKind, await work.tx.maybe(lockNode(params.node_id)))
+    const { reply, metadata } = await giveCertificate(work, authority, node, { csr: body.csr, kept: latest, reason: 'renewed' })
+    record(work, { action: 'node.certificate.renew', resource_type: 'node', resource_id: node.id, metadata })
+    return reply
+  }
