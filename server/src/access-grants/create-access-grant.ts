@@ -10,7 +10,7 @@ import { Again, type AnsweringAgain } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { TaskSigning } from '../nodes/task-signing.ts'
-import { type SshKeyRow, shareSshKey } from '../ssh-keys/ssh-key-queries.ts'
+import { holdSshKeys, type SshKeyRow } from '../ssh-keys/ssh-key-queries.ts'
 import { lockProject } from '../tenancy/project-queries.ts'
 import type { Work } from '../work/work.ts'
 import { most_active_grants, recordedOf, shown } from './access-grant.ts'
@@ -35,7 +35,7 @@ const held = async (work: Work, allocation_id: string, grantee_user_id: string, 
   if (!found) return { key: undefined, allocation: undefined }
   await work.tx.maybe(lockProject(found.project_id))
   await work.tx.maybe(shareUser(grantee_user_id))
-  const key = await work.tx.maybe(shareSshKey(ssh_key_id))
+  const key = await work.tx.maybe(holdSshKeys([ssh_key_id]))
   return { key, allocation: await work.tx.maybe(lockAllocation(allocation_id)) }
 }
 

@@ -7,7 +7,7 @@ import { record } from '../audit/record.ts'
 import { systemProof } from '../authz/authorize.ts'
 import type { TaskSigning } from '../nodes/task-signing.ts'
 import type { UserDisabling } from '../principals/disable-user.ts'
-import type { SshKeySubscribers } from '../ssh-keys/subscribers.ts'
+import type { SshKeySubscribers } from '../ssh-keys/ssh-key.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
 import type { Work } from '../work/work.ts'
 import { endedBy, recordedOf } from './access-grant.ts'
@@ -41,6 +41,24 @@ export const noteEnds = async (work: Work, allocation: On, ended: readonly Ended
     })
 }
 
+/** Keys that the allocation had of its own; whose they were, the key says. */
+const noteEntries = (
+  work: Work,
+  { id, org_id, project_id }: On,
+  entries: readonly { readonly ssh_key_id: string }[],
+  cause: EndCause,
+  { task_id, generation }: Sync,
+  reason: string | null,
+) =>
+  record(work, {
+    action: 'allocation.ssh_keys.end',
+    resource_type: 'allocation',
+    resource_id: id,
+    tenant_id: org_id,
+    project_id,
+    metadata: { ended: entries.map(({ ssh_key_id }) => ssh_key_id), cause, sync_task_id: task_id, generation, reason },
+  })
+
 type Whose = { readonly user_id: string } | { readonly ssh_key_id: string }
 
 /**
@@ -60,11 +78,12 @@ const endAccess = async (
   const ids = found.map(({ id }) => id)
   const allocations = await work.tx.many(lockAllocations(ids))
   const ended = await work.tx.many(endGrants(proof, ids, whose, { by: endedBy(work.actor), cause, now: work.now }))
-  await endKeyEntries(work, ids, whose, cause)
+  const entries = await endKeyEntries(work, ids, whose, cause)
   for (const allocation of allocations) {
+    const isThere = ({ allocation_id }: { readonly allocation_id: string }) => allocation_id === allocation.id
     const sync = await syncAccess(work, signing, allocation)
-    const there = ended.filter(({ allocation_id }) => allocation_id === allocation.id)
-    if (there.length > 0) await noteEnds(work, allocation, there, sync, reason)
+    if (ended.some(isThere)) await noteEnds(work, allocation, ended.filter(isThere), sync, reason)
+    if (entries.some(isThere)) noteEntries(work, allocation, entries.filter(isThere), cause, sync, reason)
   }
 }
 
