@@ -273,3 +273,11 @@ begin
   return null;
 end $$;
 create trigger node_tasks_wake_node after insert on node_tasks for each row execute function wake_node();
+
+-- Who waits when his identity ends is to learn it at once.
+create function wake_retired_node() returns trigger language plpgsql as $$
+begin
+  perform pg_notify('gatehouse_node_tasks', new.id::text);
+  return null;
+end $$;
+create trigger nodes_wake_retired after update of status on nodes for each row when (new.status = 'retired') execute function wake_retired_node();

@@ -21,10 +21,31 @@ export interface Rails {
   readonly append: Append
 }
 
+/** What ends the waits under way. */
+export class Waits {
+  private readonly under_way = new Set<AbortController>()
+  private is_over = false
+  begin(): AbortController {
+    const waiting = new AbortController()
+    if (this.is_over) waiting.abort()
+    else this.under_way.add(waiting)
+    return waiting
+  }
+  end(waiting: AbortController): void {
+    this.under_way.delete(waiting)
+  }
+  endAll(): void {
+    this.is_over = true
+    for (const waiting of this.under_way) waiting.abort()
+  }
+}
+
 interface Mounting extends Rails {
   readonly metrics: Metrics
   /** Counts a request against the limit of whose it is; throws where that is exceeded. */
   readonly countRequest: (request: FastifyRequest) => Promise<void>
+  /** Those who wait for something: a server that closes lets none of them wait on. */
+  readonly waits: Waits
   /** Which machine a request speaks for that says so as an OAuth client does. */
   readonly identifyClient: (caller: Caller, form: unknown) => Promise<Actor>
 }
@@ -157,7 +178,7 @@ const responsesOf = ({ success, success_again }: Operation, reply: unknown) => (
 /** The one place where a request becomes work: one transaction, the verb, the invariants, the record. */
 export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting): void => {
   const { operation } = answering
-  const { database, cursors, append, metrics, countRequest, identifyClient } = rails
+  const { database, cursors, append, metrics, countRequest, waits, identifyClient } = rails
 
   const perform = async (verb: VerbOf, work: Work, asking: Asking, key: string | undefined): Promise<unknown> => {
     if (key !== undefined) {
@@ -225,8 +246,11 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
   /** Looks, waits and looks again; nothing is held in between. Whoever lost the right meanwhile is refused at the next look. */
   const waited = async (waiting: WaitingOf, request: FastifyRequest, asking: Asking, outer: Outer): Promise<unknown> => {
     const input: Asked<Asking['params'], Asking['query'], unknown> = { ...asking, slice: { limit: 0, after: null } }
-    const gone = new AbortController()
-    request.raw.once('close', () => gone.abort())
+    const gone = waits.begin()
+    request.raw.once('close', () => {
+      gone.abort()
+      waits.end(gone)
+    })
     const { until_ms, changed } = waiting.wait(input)
     const deadline = performance.now() + until_ms
     for (;;) {

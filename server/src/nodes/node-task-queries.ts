@@ -55,7 +55,10 @@ export const findTask = (id: string) => sql(TaskRow)`select ${columns(TaskRow)} 
 
 export const lockTask = (id: string) => sql(TaskRow)`select ${columns(TaskRow)} from node_tasks where id = ${id} for update`
 
-/** The latest first; without their parameters. */
+/** Without its parameters: keys are nobody's business here. */
+export const shownTask = (id: string) => sql(NodeTask)`select ${columns(NodeTask)} from node_tasks where id = ${id}`
+
+/** The latest first. */
 export const tasksOfNode = (node_id: string, before: string | null, limit: number) => sql(NodeTask)`
   select ${columns(NodeTask)} from node_tasks
    where node_id = ${node_id} and (${before}::uuid is null or id < ${before}::uuid) order by id desc limit ${limit}`
@@ -106,7 +109,7 @@ export const keepResult = (
 
 const needsRenewal = sqlPart(`
   t.state in ('queued', 'dispatched') and n.id = t.node_id
-  and (t.expires_at <= a.now
+  and (t.expires_at <= a.now or n.status = 'retired'
        or not exists (select 1 from task_signers s, installation i where s.kid = t.kid and s.state in ('active', 'grace') and s.epoch = i.epoch))`)
 
 /** Open tasks that no node would perform any more: their time is over, or nobody believes who signed them. */
@@ -137,8 +140,20 @@ export const countOverdue = (overdue_seconds: number) => sql(Exactly({ overdue: 
   select (count(*) filter (where created_at < now() - make_interval(secs => ${overdue_seconds})))::int as overdue, count(*)::int as open
     from node_tasks where state in ('queued', 'dispatched')`
 
-/** To some seconds, and aside: whoever asks all the time must not write all the time. */
-export const noteSeen = (node_id: string, agent_version: string | null, now: string) => sql(Exactly({ id: Id('node') }))`
-  update nodes set last_seen_at = ${now}, agent_version = coalesce(${agent_version}, agent_version)
-   where id = ${node_id} and status <> 'retired' and (last_seen_at is null or last_seen_at < ${now}::timestamptz - interval '15 seconds')
-  returning id`
+const AgentSeen = Exactly({ agent_version: Nullable(Type.String()) })
+
+export const agentVersionOf = (node_id: string) => sql(AgentSeen)`select agent_version from nodes where id = ${node_id}`
+
+/** Not while somebody else has the row: it can be said the next time. */
+export const noteAgentVersion = (_proof: Authorized<'node.task.read', object>, node_id: string, agent_version: string) => sql(AgentSeen)`
+  update nodes set agent_version = ${agent_version}
+   where id = (select id from nodes where id = ${node_id} and agent_version is distinct from ${agent_version} for no key update skip locked)
+  returning agent_version`
+
+/** The keys that a node has been vouched for and still is: it signs its receipts with them. */
+export const receiptKeysOf = (node_id: string, now: string) => sql(Exactly({ public_key: Type.String() }))`
+  select c.public_key from node_certificates c join installation i on i.epoch = c.epoch
+   where c.node_id = ${node_id} and c.ended_at is null and c.expires_at > ${now}`
+
+export const latestCertificateOf = (node_id: string) => sql(Exactly({ issued_at: Instant, expires_at: Instant }))`
+  select issued_at, expires_at from node_certificates where node_id = ${node_id} and ended_at is null order by issued_at desc, serial limit 1`

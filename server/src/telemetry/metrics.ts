@@ -28,7 +28,11 @@ export interface Metrics {
   checkpointed(number: number): void
   /** Whether this process can sign tokens, as it found when it last looked after the keys. */
   signingKeyTended(can_sign: boolean): void
+  /** How many tasks of nodes are open, and how many of these for too long. */
+  nodeTasksTended(counted: { readonly open: number; readonly overdue: number }): void
   watchPool(stats: () => PoolStats): void
+  /** Whether this process hears at once that a node has something to do. */
+  watchWakes(isListening: () => boolean): void
   readonly contentType: string
   text(): Promise<string>
 }
@@ -119,6 +123,18 @@ export const createMetrics = (): Metrics => {
       else this.set(canSign ? 1 : 0)
     },
   })
+  let tasks: { readonly open: number; readonly overdue: number } | undefined
+  new Gauge({
+    name: 'gatehouse_node_tasks',
+    help: 'Tasks that nodes have not reported on: all of them, and those that take too long; absent until this process has looked.',
+    labelNames: ['what'],
+    registers,
+    collect() {
+      if (!tasks) return
+      this.set({ what: 'open' }, tasks.open)
+      this.set({ what: 'overdue' }, tasks.overdue)
+    },
+  })
   collectDefaultMetrics({ register })
 
   return {
@@ -140,6 +156,19 @@ export const createMetrics = (): Metrics => {
     },
     signingKeyTended: (can_sign) => {
       canSign = can_sign
+    },
+    nodeTasksTended: (counted) => {
+      tasks = counted
+    },
+    watchWakes: (isListening) => {
+      new Gauge({
+        name: 'gatehouse_node_wakes_heard',
+        help: 'Whether this process hears at once that a node has something to do (1), or looks every second (0).',
+        registers,
+        collect() {
+          this.set(isListening() ? 1 : 0)
+        },
+      })
     },
     watchPool: (stats) => {
       new Gauge({

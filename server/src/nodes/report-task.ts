@@ -1,0 +1,74 @@
+import type { TaskResult } from '@gatehouse/contract/node-tasks'
+import type { reportTask as Op } from '@gatehouse/contract/nodes'
+import { record } from '../audit/record.ts'
+import { authorize } from '../authz/authorize.ts'
+import { type Kind, nowhere } from '../authz/kind.ts'
+import type { Answering } from '../http/answer.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { Work } from '../work/work.ts'
+import { nodeKind } from './node.ts'
+import { findTask, keepResult, lockTask, receiptKeysOf, type TaskRow } from './node-task-queries.ts'
+import { fits, isReceiptSigned } from './receipt.ts'
+import type { TaskSubscribers } from './task-subscribers.ts'
+
+/** One thing that a node was asked to do. It is the node's, whichever tenant it serves. */
+const taskKind: Kind<{ readonly id: string }> = {
+  type: 'node_task',
+  missing: 'route_not_found',
+  placeOf: ({ id }) => ({ ...nowhere, id }),
+}
+
+const refused = (reason_code: 'scope_mismatch' | 'permission_denied') => new Problem('insufficient_permissions', { reason_code })
+
+/** Whatever is wrong with it, the node is told the same, and it is recorded as what a broken or taken node would do. */
+const requireFitting = async ({ tx, now }: Work, task: TaskRow, result: TaskResult): Promise<void> => {
+  if (task.dispatched_at === null || task.reported_at !== null) throw refused('permission_denied')
+  if (!fits(task.generation, result)) throw refused('permission_denied')
+  if (result.receipt_signature === undefined) return
+  const keys = await tx.many(receiptKeysOf(task.node_id, now))
+  const public_keys = keys.map(({ public_key }) => public_key)
+  if (!isReceiptSigned(public_keys, task.id, result)) throw refused('permission_denied')
+}
+
+const recordReport = (work: Work, task: TaskRow, result: TaskResult) =>
+  record(work, {
+    action: 'node.task.report',
+    resource_type: 'node_task',
+    resource_id: task.id,
+    tenant_id: task.org_id,
+    project_id: task.project_id,
+    severity: result.outcome === 'failed' ? 'warning' : 'info',
+    metadata: {
+      node_id: task.node_id,
+      task_type: task.type,
+      allocation_id: task.allocation_id,
+      generation: task.generation,
+      state: task.state,
+      outcome: result.outcome,
+      failure: result.failure ?? null,
+      receipt: result.receipt ?? null,
+      receipt_signature: result.receipt_signature ?? null,
+    },
+  })
+
+/**
+ * What became of a task, accepted once. One that was superseded or had expired meanwhile stays so, but what the node has done is known
+ * and rooms above hear of it.
+ */
+export const reportTask =
+  ({ beforeTaskLocked, onTaskFinished }: TaskSubscribers): Answering<typeof Op> =>
+  async (work, { params: { node_id, task_id }, body: result }) => {
+    await authorize(work, 'node.task.report', nodeKind, { id: node_id })
+    // One that is not there and one that is another's answer alike.
+    const found = await work.tx.maybe(findTask(task_id))
+    if (found?.node_id !== node_id) throw refused('scope_mismatch')
+    const proof = await authorize(work, 'node.task.report', taskKind, found)
+    if (found.allocation_id !== null) for (const lock of beforeTaskLocked) await lock(work, found.allocation_id)
+    const task = await work.tx.one(lockTask(task_id))
+    await requireFitting(work, task, result)
+    const state = task.state === 'dispatched' ? result.outcome : task.state
+    const kept = await work.tx.one(keepResult(proof, task_id, { state, result, now: work.now }))
+    recordReport(work, kept, result)
+    for (const react of onTaskFinished) await react(work, { task: kept, outcome: result.outcome, result })
+    return { task_id, state }
+  }

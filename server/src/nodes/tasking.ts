@@ -1,0 +1,60 @@
+import type { Append } from '../audit/append.ts'
+import type { KeyRing } from '../custody/key-ring.ts'
+import type { Database } from '../db/database.ts'
+import { listenTo } from '../db/listen.ts'
+import type { Authority } from './authority.ts'
+import { issueSignerCertificate } from './issue-certificate.ts'
+import type { NodeTasks } from './node-task-routes.ts'
+import { type TaskSigning, taskSigning } from './task-signing.ts'
+import type { TaskSubscribers } from './task-subscribers.ts'
+import { type SignerTending, tendSigners } from './tend-signers.ts'
+import { type TaskTending, tendTasks } from './tend-tasks.ts'
+
+interface Parts {
+  readonly database: Database
+  readonly append: Append
+  readonly ring: KeyRing
+  readonly authority: Authority
+  /** Where a connection of its own is made to, to hear what nodes have to do. */
+  readonly database_url: string
+  readonly subscribers: (signing: TaskSigning) => TaskSubscribers
+  readonly onError: (error: Error) => void
+}
+
+/** All that a process needs to let nodes do something: it signs, hears, and looks after what is open. */
+export const nodeTasking = ({ database, append, ring, authority, database_url, subscribers, onError }: Parts) => {
+  const signing = taskSigning(ring)
+  const wakes = listenTo({ url: database_url, channel: 'gatehouse_node_tasks', onError })
+  const signers: SignerTending = {
+    database,
+    append,
+    ring,
+    certify: (key, kid) => issueSignerCertificate(authority, key, kid, new Date().toISOString()),
+  }
+  const tending: TaskTending = { database, append, signing, subscribers: subscribers(signing) }
+  let under_way: ReturnType<typeof tendTasks> | undefined
+  /** Whoever comes while it is done has its outcome: a slow database must not be asked all the more. */
+  const tendOnce = () => {
+    under_way ??= tendTasks(tending).finally(() => {
+      under_way = undefined
+    })
+    return under_way
+  }
+  let last: Promise<unknown> = Promise.resolve()
+  const tendSoon = () => {
+    // After what is under way: it may have looked before.
+    last = last.then(() => tendSigners(signers).then(() => tendTasks(tending))).catch(onError)
+  }
+  const tasks: NodeTasks = { signing, wakes, tendSoon }
+  return {
+    tasks,
+    tendSigners: () => tendSigners(signers),
+    tendTasks: tendOnce,
+    /** When what was wanted soon is done. */
+    settled: () => last,
+    close: async () => {
+      await last
+      await wakes.close()
+    },
+  }
+}
