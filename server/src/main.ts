@@ -158,7 +158,9 @@ const start = async () => {
   })
   const orphaned = () => stop(0, 'standard input ended')
   if (config.has_lifeline) process.stdin.on('end', orphaned).on('error', orphaned).resume()
-  await door.listen({ host: config.nodes.host, port: config.nodes.port })
+  await door.listen({ host: config.nodes.host, port: config.nodes.port }).catch((error: Error) => {
+    throw Object.assign(error, { setting: 'GATEHOUSE_NODES_PORT' })
+  })
   await app.listen({ host, port })
 }
 

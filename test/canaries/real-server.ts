@@ -11,7 +11,7 @@ export const realServer = async (settings: Record<string, string>) => {
   const port = await freePort()
   const child = spawn(process.execPath, [main], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, ...settings, GATEHOUSE_PORT: String(port), GATEHOUSE_LIFELINE: 'stdin' },
+    env: { PATH: process.env.PATH, ...settings, GATEHOUSE_PORT: String(port), GATEHOUSE_NODES_PORT: '0', GATEHOUSE_LIFELINE: 'stdin' },
   })
   child.stdin.on('error', () => {})
   const output: Buffer[] = []

@@ -22,7 +22,7 @@ const newPlace = async () => {
     await until(() => processesNaming(folder).length === 0, 20)
     rmSync(folder, { recursive: true, force: true })
   })
-  const [port, idpPort, dbPort] = [await freePort(), await freePort(), await freePort()]
+  const [port, idpPort, nodesPort, dbPort] = [await freePort(), await freePort(), await freePort(), await freePort()]
   const stateDir = join(folder, 'state')
   // The mark is inherited by every process, so that none can hide.
   const env = {
@@ -30,6 +30,7 @@ const newPlace = async () => {
     GATEHOUSE_STATE_DIR: stateDir,
     GATEHOUSE_PORT: `${port}`,
     GATEHOUSE_IDP_PORT: `${idpPort}`,
+    GATEHOUSE_NODES_PORT: `${nodesPort}`,
     GATEHOUSE_DB_PORT: `${dbPort}`,
   }
   return { folder, stateDir, env, port, idpPort, dbPort }
