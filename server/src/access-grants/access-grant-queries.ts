@@ -70,8 +70,8 @@ const told = sqlPart(`
    ) as latest on not s.is_applied
     left join lateral (
      select min(t.reported_at) as at from node_tasks t
-      where t.allocation_id = g.allocation_id and t.state in ('completed', 'superseded')
-        and (t.result -> 'receipt' ->> 'applied_generation')::bigint >= s.generation
+      where t.allocation_id = g.allocation_id
+        and coalesce((t.result -> 'receipt' ->> 'applied_generation')::bigint, case t.state when 'completed' then t.generation end) >= s.generation
    ) as confirmed on s.is_applied and not w.is_of_allocation
    cross join lateral (
      select case when not w.is_over then 'active' when not s.is_applied then 'ending' when w.end_cause = 'expired' then 'expired'
