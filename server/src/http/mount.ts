@@ -257,7 +257,9 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       outer.trail.asked.length = 0
       // Begun before the look: what comes in between ends the wait at once.
       const waking = new AbortController()
-      const woken = changed(AbortSignal.any([gone.signal, waking.signal, AbortSignal.timeout(Math.max(1, deadline - performance.now()))]))
+      const woken = changed(
+        AbortSignal.any([gone.signal, waking.signal, AbortSignal.timeout(Math.max(1, Math.ceil(deadline - performance.now())))]),
+      )
       try {
         const seen = await database.transaction('read', (tx) => waiting.look({ ...outer, now: tx.now, tx }, input))
         requireTrail(operation, asking, outer.trail, false)
