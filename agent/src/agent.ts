@@ -59,9 +59,11 @@ export const startAgent = async ({
   const started_at = now().toISOString()
   const stopping = new AbortController()
   const speaking = sleeper()
-  const wearing = await openWearing(state, { open: (showing) => open(url === undefined ? showing : { ...showing, url }), log, now })
+  // How often on end something was said and not heard: then it is not said again at every new word.
+  let unheard = 0
+  const wearing = await openWearing(state, { open: (showing) => open(url === undefined ? showing : { ...showing, url }), log })
   const book = await openAllocationBook(state, now())
-  const outbox = await openOutbox({ state, wearing, log, now, wake: speaking.wake })
+  const outbox = await openOutbox({ state, wearing, log, now, wake: () => unheard === 0 && speaking.wake() })
   const lanes = openLanes(8)
   const hands = await makeHands(outbox.tell)
   const intake = openIntake({ wearing, book, outbox, lanes, hands, log, now })
@@ -122,13 +124,10 @@ export const startAgent = async ({
   }
 
   const reporting = async (): Promise<void> => {
-    for (let failures = 0; !isStopping(); ) {
-      failures = (await outbox.flush()) ? 0 : failures + 1
-      const is_refused = link.state().state === 'refused'
-      await speaking.sleep(
-        failures === 0 ? 60_000 : pauseAfter(failures, is_refused ? refused_pause_ms : longest_pause_ms),
-        stopping.signal,
-      )
+    while (!isStopping()) {
+      // Where our certificate is not taken there is nobody to tell; whoever asks for tasks finds out when that changes.
+      if (link.state().state !== 'refused') unheard = (await outbox.flush()) ? 0 : unheard + 1
+      await speaking.sleep(unheard === 0 ? 60_000 : pauseAfter(unheard, longest_pause_ms), stopping.signal)
     }
   }
 

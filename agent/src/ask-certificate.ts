@@ -33,7 +33,11 @@ const askedWith = async (state: State, asked_with: string, node_id: string): Pro
 }
 
 /** What an answer gives us to show from now on; refused where it is not for this node and this key, or of another authority. */
-const identityIn = (answer: Answer, key: string, pinned: Pick<IdentityFile, 'node_id' | 'url' | 'authority'>): IdentityFile => {
+const identityIn = (
+  answer: Answer,
+  key: string,
+  pinned: Pick<IdentityFile, 'node_id' | 'url' | 'authority' | 'former_key_thumbprint'>,
+): IdentityFile => {
   if (answer.status !== 201) throw new CertificateRefused(answer)
   const { node_id, certificate, expires_at, renew_after } = answer.body as Partial<IdentityFile>
   if (node_id !== pinned.node_id || !certificate || !expires_at || !renew_after)
@@ -48,7 +52,7 @@ export const askByToken = async (state: State, door: Door, token: EnrolmentToken
   const { key, csr, idempotency_key } = await askedWith(state, digest, token.node_id)
   const body = { enrolment_token: token.text, csr, agent_version }
   const answer = await door.ask({ method: 'POST', path: pathOf(enrolNode), body, idempotency_key })
-  return identityIn(answer, key, { node_id: token.node_id, url, authority: token.authority })
+  return identityIn(answer, key, { node_id: token.node_id, url, authority: token.authority, former_key_thumbprint: null })
 }
 
 export const askByCertificate = async (
@@ -58,5 +62,5 @@ export const askByCertificate = async (
 ): Promise<IdentityFile> => {
   const { key, csr, idempotency_key } = await askedWith(state, key_thumbprint, node_id)
   const answer = await door.ask({ method: 'POST', path: pathOf(renewCertificate, { node_id }), body: { csr }, idempotency_key })
-  return identityIn(answer, key, { node_id, url, authority })
+  return identityIn(answer, key, { node_id, url, authority, former_key_thumbprint: key_thumbprint })
 }

@@ -1,4 +1,4 @@
-import { askByToken } from './ask-certificate.ts'
+import { askByToken, CertificateRefused } from './ask-certificate.ts'
 import { type Door, openDoor, type Showing } from './door.ts'
 import { readEnrolmentToken } from './enrolment-token.ts'
 import type { IdentityFile } from './identity.ts'
@@ -18,8 +18,13 @@ export const enrol = async (
   const url = given_url ?? token.url
   const door = open({ url, authority: token.authority })
   try {
-    const identity = await askByToken(state, door, token, url)
-    await state.dropIdentity('next')
+    const identity = await askByToken(state, door, token, url).catch((error: unknown) => {
+      if (!(error instanceof CertificateRefused)) throw error
+      if (error.answer.status === 401)
+        throw new Error('the token is not accepted: it was used, is older than 15 minutes, or another was made since')
+      throw new Error(`the server does not give a certificate: ${error.message}`)
+    })
+    await state.dropNextIdentity()
     await state.keepIdentity('current', identity)
     await state.dropAsked()
     return identity

@@ -10,6 +10,8 @@ export interface IdentityFile {
   readonly authority: string
   readonly expires_at: string
   readonly renew_after: string
+  /** Of the key before this one: what that one signed counts as well, for a while. */
+  readonly former_key_thumbprint: string | null
 }
 
 export interface Identity extends IdentityFile {

@@ -32,7 +32,7 @@ interface Sending {
   readonly log: Log
   readonly now: () => Date
   /** There is something to say. */
-  readonly wake: () => void
+  readonly wake: () => unknown
 }
 
 const isHeard = ({ status }: Answer): boolean => status >= 200 && status < 300
@@ -77,14 +77,14 @@ export const openOutbox = async ({ state, wearing, log, now, wake }: Sending): P
 
   const say = async (report: Report): Promise<boolean> => {
     const { task_id } = report
-    const worn = wearing.signedBy(report.key_thumbprint)
-    if (!worn) {
-      // Nobody would believe that signature under another certificate.
-      await keep({ ...report, ...signed(wearing.current().identity, task_id, report.result) })
+    const { identity, door } = wearing.current()
+    if (![identity.key_thumbprint, identity.former_key_thumbprint].includes(report.key_thumbprint)) {
+      // Signed too long ago to be believed: the same is said anew.
+      await keep({ ...report, ...signed(identity, task_id, report.result) })
       return say(reports.get(task_id)!)
     }
-    const path = pathOf(reportTask, { node_id: worn.identity.node_id, task_id })
-    const answer = await worn.door.ask({ method: 'POST', path, body: report.result, idempotency_key: report.idempotency_key })
+    const path = pathOf(reportTask, { node_id: identity.node_id, task_id })
+    const answer = await door.ask({ method: 'POST', path, body: report.result, idempotency_key: report.idempotency_key })
     if (isHeard(answer)) await keep({ ...report, settled_at: now().toISOString() })
     else if (isRefusedForGood(answer)) {
       log('warning', 'report_refused', { task_id, status: answer.status, code: refusalIn(answer).code })

@@ -64,7 +64,8 @@ export const performTask = async ({ hands, book, log, now }: Performing, task: V
   const applied_generation = known?.applied?.generation ?? 0
   if (applyOrder(known?.begun, generation) === 'older') {
     log('info', 'task_superseded', { ...told, begun: known!.begun })
-    return { outcome: 'superseded', generation, receipt: { applied_generation } }
+    // Where the later one was begun and not finished there is nothing yet that could be vouched for.
+    return { outcome: 'superseded', generation, ...(applied_generation > generation ? { receipt: { applied_generation } } : {}) }
   }
   const fault = accountFault(book, allocation_id, username)
   if (fault) return failed(new HandsFailed(fault), applied_generation)

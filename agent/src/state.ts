@@ -21,7 +21,7 @@ export interface AllocationState {
 export interface Report {
   readonly task_id: string
   readonly idempotency_key: string
-  /** Of the key that signed it: a report travels under the certificate of the same key. */
+  /** Of the key that signed it. */
   readonly key_thumbprint: string
   readonly result: TaskResult
   readonly made_at: string
@@ -40,9 +40,9 @@ export interface Asked {
 
 export interface State {
   readonly folder: string
-  readonly identity: (which: 'current' | 'next' | 'previous') => Promise<IdentityFile | undefined>
+  readonly identity: (which: 'current' | 'next') => Promise<IdentityFile | undefined>
   readonly keepIdentity: (which: 'current' | 'next', file: IdentityFile) => Promise<void>
-  readonly dropIdentity: (which: 'next' | 'previous') => Promise<void>
+  readonly dropNextIdentity: () => Promise<void>
   /** The next one was used: it is the current one from now on. */
   readonly switchIdentity: () => Promise<void>
   readonly asked: () => Promise<Asked | undefined>
@@ -90,19 +90,14 @@ export const openState = async (folder: string): Promise<State> => {
     return found.filter((each) => each !== undefined) as T[]
   }
   const of = (room: keyof typeof rooms, id: string) => join(rooms[room], `${idOf(id)}.json`)
-  const identity = { current: at('identity'), next: at('identity-next'), previous: at('identity-previous') }
+  const identity = { current: at('identity'), next: at('identity-next') }
 
   return {
     folder,
     identity: (which) => read<IdentityFile>(identity[which]),
     keepIdentity: (which, file) => write(identity[which], file),
-    dropIdentity: (which) => removeDurably(identity[which]),
-    switchIdentity: async () => {
-      // Copied, not moved: there is a current one at every moment.
-      const former = await readIfThere(identity.current)
-      if (former !== undefined) await writeAtomically(identity.previous, former)
-      await moveDurably(identity.next, identity.current)
-    },
+    dropNextIdentity: () => removeDurably(identity.next),
+    switchIdentity: () => moveDurably(identity.next, identity.current),
     asked: () => read<Asked>(at('asked')),
     keepAsked: (asked) => write(at('asked'), asked),
     dropAsked: () => removeDurably(at('asked')),

@@ -4,15 +4,16 @@ import { signerPurpose, type TaskSigner } from '@gatehouse/contract/node-tasks'
 const skew_ms = 5 * 60 * 1000
 
 /** The key of a signer that the pinned authority vouches for, for this purpose and at this time. */
-const keyOf = (text: string, authority: X509Certificate, now: number): KeyObject | undefined => {
+const keyOf = ({ kid, certificate: text }: TaskSigner, authority: X509Certificate, now: number): KeyObject | undefined => {
   try {
     const certificate = new X509Certificate(text)
+    const is_named = certificate.subject === `CN=${kid}`
     const is_vouched = certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
     const is_in_time = Date.parse(certificate.validFrom) - skew_ms <= now && now <= Date.parse(certificate.validTo) + skew_ms
     // A node's certificate, or the door's, is of the same authority, and signs no tasks.
     const is_for_tasks = !certificate.ca && certificate.keyUsage?.length === 1 && certificate.keyUsage[0] === signerPurpose
     const key = certificate.publicKey
-    return is_vouched && is_in_time && is_for_tasks && key.asymmetricKeyType === 'ed25519' ? key : undefined
+    return is_named && is_vouched && is_in_time && is_for_tasks && key.asymmetricKeyType === 'ed25519' ? key : undefined
   } catch {
     return undefined
   }
@@ -27,9 +28,9 @@ export interface TrustedSigners {
 export const trustedSigners = (listed: readonly TaskSigner[], authority: string, now: number): TrustedSigners => {
   const pinned = new X509Certificate(authority)
   const keys = new Map<string, KeyObject>()
-  for (const { kid, certificate } of listed) {
-    const key = keyOf(certificate, pinned, now)
-    if (key) keys.set(kid, key)
+  for (const signer of listed) {
+    const key = keyOf(signer, pinned, now)
+    if (key) keys.set(signer.kid, key)
   }
   return {
     kids: [...keys.keys()],

@@ -6,62 +6,63 @@ import type { Log } from './log.ts'
 import { pathOf } from './path-of.ts'
 import type { State } from './state.ts'
 
-export interface Worn {
+interface Worn {
   readonly identity: Identity
   readonly door: Door
 }
 
-/** The identity that the node shows: the one it has, and the one before it as long as something signed with that one is on its way. */
+/** The identity that the node shows. */
 export interface Wearing {
   readonly current: () => Worn
-  /** Whoever signed with that key; undefined where it is no longer shown. */
-  readonly signedBy: (key_thumbprint: string) => Worn | undefined
-  /** Asks for another certificate, for a new key, and uses it once before it is relied on; what that use brought is returned. */
+  /** Asks for another certificate, for a new key, and uses it once before it is relied on; returns what that use brought. */
   readonly renew: (run: string) => Promise<Answer | undefined>
-  /** One that was issued before a crash and not used yet. */
+  /** Uses one that was issued before a crash and not used yet. */
   readonly takeUpNext: (run: string) => Promise<Answer | undefined>
   readonly close: () => void
 }
 
-export const openWearing = async (
-  state: State,
-  { open, log, now }: { open: (showing: Showing) => Door; log: Log; now: () => Date },
-): Promise<Wearing> => {
+interface Parts {
+  readonly open: (showing: Showing) => Door
+  readonly log: Log
+}
+
+export const openWearing = async (state: State, { open, log }: Parts): Promise<Wearing> => {
   const wear = (file: IdentityFile): Worn => ({ identity: openIdentity(file), door: open(file) })
   const found = await state.identity('current')
   if (!found) throw new Error('this node is not enrolled')
   let current = wear(found)
-  const former = await state.identity('previous')
-  let previous = former && Date.parse(former.expires_at) > now().getTime() ? wear(former) : undefined
 
-  /** A certificate counts as ours once the door has let it in; until then the old one is all we have. */
+  const askWith = async ({ identity, door }: Worn, run: string): Promise<Answer> => {
+    try {
+      return await door.ask({ method: 'GET', path: pathOf(waitForTasks, { node_id: identity.node_id }, { run, wait_seconds: 0 }) })
+    } catch (error) {
+      door.close()
+      throw error
+    }
+  }
+
+  /** A certificate counts once the door has let it in; until then the old one is all we have. */
   const tryOn = async (file: IdentityFile, run: string): Promise<Answer | undefined> => {
     const next = wear(file)
-    const path = pathOf(waitForTasks, { node_id: file.node_id }, { run, wait_seconds: 0 })
-    const answer = await next.door.ask({ method: 'GET', path }).catch((error: unknown) => {
-      next.door.close()
-      throw error
-    })
-    if (answer.status !== 200) {
-      next.door.close()
-      if (!isIdentityRefused(answer)) throw new CertificateRefused(answer)
-      await state.dropIdentity('next')
+    const answer = await askWith(next, run)
+    if (answer.status === 200) {
+      await state.switchIdentity()
       await state.dropAsked()
-      log('warning', 'certificate_not_accepted', { status: answer.status })
-      return undefined
+      current.door.close()
+      current = next
+      log('info', 'certificate_renewed', { expires_at: file.expires_at })
+      return answer
     }
-    await state.switchIdentity()
+    next.door.close()
+    if (!isIdentityRefused(answer)) throw new CertificateRefused(answer)
+    await state.dropNextIdentity()
     await state.dropAsked()
-    previous?.door.close()
-    previous = current
-    current = next
-    log('info', 'certificate_renewed', { expires_at: file.expires_at })
-    return answer
+    log('warning', 'certificate_not_accepted', { status: answer.status })
+    return undefined
   }
 
   return {
     current: () => current,
-    signedBy: (thumbprint) => [current, previous].find((worn) => worn?.identity.key_thumbprint === thumbprint),
     renew: async (run) => {
       const file = await askByCertificate(state, current.door, current.identity)
       await state.keepIdentity('next', file)
@@ -71,9 +72,6 @@ export const openWearing = async (
       const file = await state.identity('next')
       return file && tryOn(file, run)
     },
-    close: () => {
-      current.door.close()
-      previous?.door.close()
-    },
+    close: () => current.door.close(),
   }
 }
