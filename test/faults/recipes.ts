@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { operations } from '../../contract/src/operations.ts'
 import { fixedId } from '../../server/src/kernel/ids.ts'
 import { seeded } from '../live-server.ts'
+import { newKeyLine } from '../ssh-key-lines.ts'
 import type { Intent } from './journal.ts'
 
 type Asking = Pick<Intent, 'person' | 'params' | 'body'>
@@ -547,6 +548,44 @@ const onServiceAccounts: Readonly<Record<string, Recipe>> = {
   },
 }
 
+const aLine = (stage: Stage) => ({ name: stage.word(), public_key: newKeyLine(), reason: stage.word() })
+const registered = (owner: string, id: unknown, name: unknown) => [
+  part('key', `ssh_public_keys where ${owner} = $1 and name = $2 and deleted_at is null`, id, name),
+]
+const endedKey = ({ params, body }: Asking) => [
+  part('end', 'ssh_public_keys where id = $1 and deleted_at is not null and delete_reason = $2', params.ssh_key_id, body.reason),
+]
+const onSshKeys: Readonly<Record<string, Recipe>> = {
+  'ssh_key.create': {
+    lock: 'platform chain',
+    prepare: async (stage) => ({ person: stage.person().subject, params: {}, body: aLine(stage) }),
+    effect: ({ person, body }) => [
+      part('key', 'ssh_public_keys k join users u on u.id = k.user_id where u.oidc_subject = $1 and k.name = $2', person, body.name),
+    ],
+  },
+  'ssh_key.delete': {
+    lock: 'platform chain',
+    prepare: async (stage) => {
+      const { subject } = stage.person()
+      const { id } = await stage.done('ssh_key.create', { person: subject, params: {}, body: aLine(stage) })
+      return { person: subject, params: { ssh_key_id: id }, body: { reason: stage.word() } }
+    },
+    effect: endedKey,
+  },
+  'project.ssh_key.create': {
+    prepare: async (stage) => ({ ...inProject((await newProject(stage)).id), body: aLine(stage) }),
+    effect: ({ params, body }) => registered('project_id', params.project_id, body.name),
+  },
+  'project.ssh_key.delete': {
+    prepare: async (stage) => {
+      const there = inProject((await newProject(stage)).id)
+      const { id } = await stage.done('project.ssh_key.create', { ...there, body: aLine(stage) })
+      return { ...there, params: { ...there.params, ssh_key_id: id }, body: { reason: stage.word() } }
+    },
+    effect: endedKey,
+  },
+}
+
 /** How each operation that changes something is asked for, and how one sees that it happened. */
 export const recipes: Readonly<Record<string, Recipe>> = {
   'organization.create': {
@@ -707,6 +746,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   ...Object.fromEntries(Object.entries(roleScenes).flatMap(([scope, scene]) => onRolesOf(scope, scene))),
   ...onPlatformRoles,
   ...onServiceAccounts,
+  ...onSshKeys,
   ...Object.fromEntries(Object.entries(policyScenes).flatMap(([scope, scene]) => onPolicyOf(scope, scene))),
   'auth.service_account_token.issue': {
     prepare: async (stage) => ({ person: 'alice', params: {}, body: { ...(await aCredential(stage)), reason: stage.word() } }),

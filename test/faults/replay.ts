@@ -26,6 +26,8 @@ export interface State {
   readonly service_accounts: Map<string, string>
   /** Of each key the account, when it ends, and whether it was revoked. */
   readonly account_keys: Map<string, string>
+  /** Of each that is registered whose it is, and its fingerprint. */
+  readonly ssh_keys: Map<string, string>
 }
 
 export interface Recorded {
@@ -72,6 +74,9 @@ export const readState = async (sql: Sql): Promise<State> => {
             || case when k.revoked_at is null then '' else ' revoked' end as line
        from service_account_keys k join service_accounts s on s.id = k.service_account_id and s.state <> 'deleted'`,
   )
+  const ssh_keys = await sql<{ id: string; line: string }>(
+    `select id, coalesce(user_id, project_id) || ' ' || fingerprint as line from ssh_public_keys where deleted_at is null`,
+  )
   const users = await sql<{ id: string; is_disabled: boolean }>('select id, disabled_at is not null as is_disabled from users')
   return {
     organizations: named(await sql<Named>('select id, state, name from organizations where deleted_at is null')),
@@ -92,6 +97,7 @@ export const readState = async (sql: Sql): Promise<State> => {
     policies: new Map(policies.map(({ scope, key, version, value }) => [`${scope} ${key}`, { version, value: canonicalJson(value) }])),
     service_accounts: new Map(service_accounts.map(({ id, state }) => [id, state])),
     account_keys: new Map(account_keys.map(({ id, line }) => [id, line])),
+    ssh_keys: new Map(ssh_keys.map(({ id, line }) => [id, line])),
     signing_keys: new Map(signing_keys.map(({ kid, state }) => [kid, state])),
     tokens: new Map(tokens.map(({ id, line }) => [id, line])),
     cutoffs: new Map(cutoffs.map(({ line, n }) => [line, n])),
@@ -217,6 +223,14 @@ const writeConstraint = (state: State, { resource_id, metadata: { version, reaso
   return true
 }
 
+const register: Step = (state, { resource_id, actor_id, project_id, metadata }) => {
+  if (state.ssh_keys.has(resource_id)) return false
+  state.ssh_keys.set(resource_id, `${project_id ?? actor_id} ${metadata.fingerprint}`)
+  return true
+}
+const unregister: Step = (state, { resource_id, actor_id, project_id, metadata }) =>
+  state.ssh_keys.get(resource_id) === `${project_id ?? actor_id} ${metadata.fingerprint}` && state.ssh_keys.delete(resource_id)
+
 /** What each recorded action does to the world; false if it could not have happened there. */
 export const steps: Readonly<Record<string, Step>> = {
   'auth.token.issue': (state, { actor_id, resource_id, metadata: { actor_type, key_id, scope } }) => {
@@ -323,6 +337,10 @@ export const steps: Readonly<Record<string, Step>> = {
     return endKey(state, replaces, overlap_seconds === 0 ? null : ends_at) && comeKey(state, row)
   },
   'service_account.key.revoke': (state, { resource_id }) => endKey(state, resource_id, null),
+  'ssh_key.create': register,
+  'ssh_key.delete': unregister,
+  'project.ssh_key.create': register,
+  'project.ssh_key.delete': unregister,
   'signing_key.stage': come('staged'),
   // Made to sign at once, or staged before.
   'signing_key.activate': (state, row) =>
@@ -363,6 +381,7 @@ const linesOf = (state: State): Set<string> =>
     ...[...state.cutoffs].map(([line, n]) => `cut-offs of ${line}: ${n}`),
     ...[...state.service_accounts].map(([id, is]) => `service account ${id} ${is}`),
     ...[...state.account_keys].map(([id, line]) => `service account key ${id} ${line}`),
+    ...[...state.ssh_keys].map(([id, line]) => `ssh key ${id} ${line}`),
     ...[...state.signing_keys].map(([kid, is]) => `signing key ${kid} ${is}`),
     ...[...state.constraints].map(([id, { version, document }]) => `constraint ${id} ${version} ${document}`),
   ])

@@ -1,6 +1,7 @@
 import { fixedId } from '../../server/src/kernel/ids.ts'
 import { keyPair } from '../../server/src/oauth/testing/signing.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
+import { newKeyLine } from '../ssh-key-lines.ts'
 import { pathOf, type RightfulCall, rightfulCalls, writeSigningKeys } from './rightful-calls.ts'
 
 const { org, project: projectOf, user, usernames } = seeded
@@ -248,6 +249,9 @@ export const liveWorld = async (live: LiveServer) => {
     }),
     'service_account.key.revoke': ofKey,
   }
+  const nobodysKey = fixedId('ssh key', 'nobody')
+  const sshKeys: Record<'own' | 'project', string[]> = { own: [], project: [] }
+  await live.setPolicy('access.max_ssh_keys', 1000)
   const builtin = () => ({ person: 'ada', params: { role_id: fixedId('role', 'tenant_billing_viewer') } })
   const calls: Record<string, (pick: number) => RightfulCall> = {
     ...Object.fromEntries(onPolicy),
@@ -286,6 +290,14 @@ export const liveWorld = async (live: LiveServer) => {
     ...ofRoles('of_organization'),
     ...ofRoles('of_project'),
     ...onAccounts,
+    // Chance makes no key; and whoever has registered one already is told so.
+    'ssh_key.create': () => ({ person: 'asha', params: {}, body: { public_key: newKeyLine() } }),
+    'ssh_key.delete': (pick) => ({ person: 'asha', params: { ssh_key_id: at(sshKeys.own, pick) ?? nobodysKey } }),
+    'project.ssh_key.create': () => ({ person: 'asha', params: { project_id: projectOf.aurora }, body: { public_key: newKeyLine() } }),
+    'project.ssh_key.delete': (pick) => ({
+      person: 'asha',
+      params: { project_id: projectOf.aurora, ssh_key_id: at(sshKeys.project, pick) ?? nobodysKey },
+    }),
     'role.disable_builtin': () => ({ ...builtin(), body: { mode: 'block_all_now' } }),
     'role.enable_builtin': builtin,
     'role_binding.create_of_platform': (pick) => ({
@@ -327,6 +339,10 @@ export const liveWorld = async (live: LiveServer) => {
         if (owner && named.get(body.user_id) !== owner) joined.push({ project: params.project_id!, owner, user_id: body.user_id })
       }
       if (operation === 'project.member.remove') joined.splice(Math.max(0, joined.findIndex(ended)), joined.some(ended) ? 1 : 0)
+      const [, whose, what] = /^(project\.)?ssh_key\.(create|delete)$/.exec(operation) ?? []
+      const registered = sshKeys[whose ? 'project' : 'own']
+      if (what === 'create') registered.push(body.id)
+      if (what === 'delete') registered.splice(registered.indexOf(params.ssh_key_id!), 1)
       const [noun, scope] = operation.split(/_(?=of_)/)
       if (/^service_account\.key\.(?:create|rotate)$/.test(operation))
         keys.push({ service_account_id: body.service_account_id, key_id: body.key_id })

@@ -142,6 +142,27 @@ const tokenCutoff = (changed: Record<string, string> = {}) => {
   return `insert into token_cutoffs (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
 }
 
+const sshKey = (changed: Record<string, string> = {}) => {
+  const values = {
+    id: ':new',
+    user_id: ':ada',
+    name: `'Laptop'`,
+    key_type: `'ssh-ed25519'`,
+    bits: '256',
+    blob: `repeat('A', 68)`,
+    fingerprint: `'SHA256:' || repeat('A', 43)`,
+    created_at: 'now()',
+    created_by_type: `'user'`,
+    created_by: ':ada',
+    ...changed,
+  }
+  return `insert into ssh_public_keys (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+const projectSshKey = (changed: Record<string, string> = {}) =>
+  sshKey({ user_id: 'null', org_id: ':aurora', project_id: ':training', ...changed })
+/** Another key than the one that is there. */
+const otherPrint = { fingerprint: `'SHA256:' || repeat('B', 43)` }
+
 const publicKey = (changed: Record<string, string> = {}) =>
   serviceAccountKey({ salt: 'null', secret_hash: 'null', alg: `'ES256'`, public_jwk: `'{}'`, ...changed })
 const usedProof = (changed: Record<string, string> = {}) => {
@@ -197,7 +218,9 @@ const world = `
   ${signingKey({ kid: `'active-key'`, ...activeKey })};
   ${signingKey({ kid: `'staged-key'`, ...stagedKey })};
   ${issuedToken()};
-  ${tokenCutoff()};`
+  ${tokenCutoff()};
+  ${sshKey()};
+  ${projectSshKey()};`
 
 let clone: ClonedDatabase
 beforeAll(async () => {
@@ -772,6 +795,33 @@ const refused: [proves: string, what: string, constraint: string, text: string][
   ['TI-16', 'a cut-off of nobody', 'token_cutoffs_subject', tokenCutoff({ subject_id: 'null' })],
   ['TI-16', "a cut-off in nobody's log", 'token_cutoffs_subject', tokenCutoff({ org_id: 'null' })],
   ['TI-16', 'a cut-off of the platform with a subject', 'token_cutoffs_subject', tokenCutoff({ subject_type: `'platform'` })],
+  ['SG-14', 'a key of a person once more', 'ssh_key_already_exists', sshKey()],
+  ['SG-14', 'a key of a project once more', 'ssh_key_already_exists_in_project', projectSshKey()],
+  ['SG-01', 'a key of nobody', 'ssh_public_keys_owner', sshKey({ user_id: 'null' })],
+  ['SG-01', 'a key of a person and a project', 'ssh_public_keys_owner', projectSshKey({ user_id: ':ada' })],
+  ['SG-01', 'a key of a project in no organization', 'ssh_public_keys_owner', projectSshKey({ org_id: 'null' })],
+  [
+    'SG-01',
+    'a key of a project in another organization',
+    'ssh_public_keys_of_project',
+    projectSshKey({ ...otherPrint, org_id: ':borealis' }),
+  ],
+  ['SG-14', 'a key without a name', 'ssh_public_keys_name_check', sshKey({ ...otherPrint, name: `''` })],
+  ['SG-14', 'a key of another type', 'ssh_public_keys_key_type_check', sshKey({ ...otherPrint, key_type: `'ssh-dss'` })],
+  ['SG-14', 'a certificate', 'ssh_public_keys_key_type_check', sshKey({ ...otherPrint, key_type: `'ssh-ed25519-cert-v01@openssh.com'` })],
+  ['SG-14', 'a key of 255 bits', 'ssh_public_keys_bits_check', sshKey({ ...otherPrint, bits: '255' })],
+  ['SG-14', 'a key with a line behind it', 'ssh_public_keys_blob_check', sshKey({ ...otherPrint, blob: `repeat('A', 68) || E'\\nB'` })],
+  ['SG-14', 'a key with an end of line', 'ssh_public_keys_blob_check', sshKey({ ...otherPrint, blob: `repeat('A', 68) || E'\\n'` })],
+  ['SG-14', 'a key with a blank', 'ssh_public_keys_blob_check', sshKey({ ...otherPrint, blob: `repeat('A', 68) || ' me'` })],
+  ['SG-14', 'a key that is too short', 'ssh_public_keys_blob_check', sshKey({ ...otherPrint, blob: `'AAAA'` })],
+  ['SG-14', 'a fingerprint that is none', 'ssh_public_keys_fingerprint_check', sshKey({ fingerprint: `'MD5:00'` })],
+  [
+    'SG-05',
+    'a key that a node registered',
+    'ssh_public_keys_created_by_type_check',
+    sshKey({ ...otherPrint, created_by_type: `'node_agent'` }),
+  ],
+  ['SG-11', 'a key half deleted', 'ssh_public_keys_end_whole', 'update ssh_public_keys set deleted_at = now()'],
   ['', 'an epoch that counts from nothing', 'epochs_value_check', 'insert into epochs (id, value, stamp) values (:new, 0, :new)'],
 ]
 
@@ -808,6 +858,11 @@ const allowed: [what: string, text: string][] = [
   ['the same slug in another project', serviceAccount('new', 'inference', 'borealis', 'robot')],
   ['several keys of one service account', serviceAccountKey()],
   ['a key without a secret', publicKey()],
+  [
+    'a key again when it was deleted',
+    `update ssh_public_keys set deleted_at = now(), deleted_by = :ada, delete_reason = 'x'; ${sshKey()}; ${projectSshKey()}`,
+  ],
+  ['one key of two people', sshKey({ user_id: ':bob' })],
   ['the same custom name in another scope', role('tenant', ':borealis, null', 'auditor')],
   [
     'a custom name again when its role is deleted',
@@ -837,6 +892,7 @@ const tables = [
   ...['role_definitions', 'role_definition_versions', 'role_permissions', 'platform_role_bindings', 'tenant_role_bindings'],
   ...['project_role_bindings', 'policy_definitions', 'policy_values', 'policy_constraints', 'epochs'],
   ...['service_accounts', 'service_account_keys', 'signing_keys', 'used_proofs', 'issued_tokens', 'token_cutoffs'],
+  'ssh_public_keys',
 ]
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])
@@ -887,6 +943,7 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     policy_values: `key = 'test.key' and scope_type = 'global'`,
     'policy_values tenant_id': `key = 'test.key' and scope_type = 'tenant'`,
     'policy_values project_id': `key = 'test.key' and scope_type = 'project'`,
+    ssh_public_keys: 'user_id is not null',
     policy_constraints: `scope_type = 'global'`,
     'policy_constraints tenant_id': `scope_type = 'tenant'`,
     'policy_constraints project_id': `scope_type = 'project'`,
