@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TaskParams, TaskType } from '@gatehouse/contract/node-tasks'
 import { type LiveServer, seeded, testKeys } from '../../../../test/live-server.ts'
+import { lockAllocation } from '../../allocations/allocation-queries.ts'
 import { systemProof } from '../../authz/authorize.ts'
 import { parseKeyRing } from '../../custody/key-ring.ts'
 import type { Database } from '../../db/database.ts'
@@ -43,7 +44,9 @@ export const queued = <T extends TaskType>(
   allocation: Placed | null,
   more: Partial<TaskParams<T>> = {},
 ): Promise<{ id: string }> =>
-  database.transaction('write', (tx) => {
+  database.transaction('write', async (tx) => {
+    // As whoever queues must: the order of an allocation's tasks is that of its lock.
+    if (allocation) await tx.one(lockAllocation(allocation.id))
     const account = allocation ? { allocation_id: allocation.id, username: allocation.username } : {}
     const empty = type === 'allocation.install_authorized_keys' ? { keys: [], set_hash: 'none' } : {}
     const params = { ...account, ...empty, ...more } as unknown as TaskParams<T>
