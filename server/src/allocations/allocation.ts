@@ -2,7 +2,7 @@ import { Allocation } from '@gatehouse/contract/allocations'
 import { Exactly, Instant, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import type { Kind, Place } from '../authz/kind.ts'
-import type { NodeSubscribers } from '../nodes/subscribers.ts'
+import type { NodeSubscribers } from '../nodes/node-subscribers.ts'
 import type { TaskSigning } from '../nodes/task-signing.ts'
 import type { Work } from '../work/work.ts'
 
