@@ -28,6 +28,10 @@ export interface State {
   readonly account_keys: Map<string, string>
   /** Of each that is registered whose it is, and its fingerprint. */
   readonly ssh_keys: Map<string, string>
+  /** Of each its state, and who owns it. */
+  readonly allocations: Map<string, { state: string; owner: string | null }>
+  /** The allocation and the key. */
+  readonly allocation_keys: Set<string>
 }
 
 export interface Recorded {
@@ -77,6 +81,9 @@ export const readState = async (sql: Sql): Promise<State> => {
   const ssh_keys = await sql<{ id: string; line: string }>(
     `select id, coalesce(user_id, project_id) || ' ' || fingerprint as line from ssh_public_keys where deleted_at is null`,
   )
+  const allocations = await sql<{ id: string; state: string; owner: string | null }>(
+    'select id, state, owner_user_id as owner from allocations',
+  )
   const users = await sql<{ id: string; is_disabled: boolean }>('select id, disabled_at is not null as is_disabled from users')
   return {
     organizations: named(await sql<Named>('select id, state, name from organizations where deleted_at is null')),
@@ -98,6 +105,10 @@ export const readState = async (sql: Sql): Promise<State> => {
     service_accounts: new Map(service_accounts.map(({ id, state }) => [id, state])),
     account_keys: new Map(account_keys.map(({ id, line }) => [id, line])),
     ssh_keys: new Map(ssh_keys.map(({ id, line }) => [id, line])),
+    allocations: new Map(allocations.map(({ id, ...allocation }) => [id, allocation])),
+    allocation_keys: await lines(
+      `select allocation_id || ' ' || ssh_key_id as line from allocation_ssh_public_keys where ended_at is null`,
+    ),
     signing_keys: new Map(signing_keys.map(({ kid, state }) => [kid, state])),
     tokens: new Map(tokens.map(({ id, line }) => [id, line])),
     cutoffs: new Map(cutoffs.map(({ line, n }) => [line, n])),
@@ -231,6 +242,22 @@ const register: Step = (state, { resource_id, actor_id, project_id, metadata }) 
 const unregister: Step = (state, { resource_id, actor_id, project_id, metadata }) =>
   state.ssh_keys.get(resource_id) === `${project_id ?? actor_id} ${metadata.fingerprint}` && state.ssh_keys.delete(resource_id)
 
+const endAllocationKeys = (state: State, id: string) => {
+  for (const line of state.allocation_keys) if (line.startsWith(`${id} `)) state.allocation_keys.delete(line)
+}
+const moveAllocation = (state: State, id: string, to: string, from?: string): boolean => {
+  const one = state.allocations.get(id)
+  if (!one || (from !== undefined && one.state !== from)) return false
+  one.state = to
+  return true
+}
+const own = (state: State, id: string, owner: string | null, former?: string | null): boolean => {
+  const one = state.allocations.get(id)
+  if (!one || (former !== undefined && one.owner !== former)) return false
+  one.owner = owner
+  return true
+}
+
 /** What each recorded action does to the world; false if it could not have happened there. */
 export const steps: Readonly<Record<string, Step>> = {
   'auth.token.issue': (state, { actor_id, resource_id, metadata: { actor_type, key_id, scope } }) => {
@@ -337,6 +364,36 @@ export const steps: Readonly<Record<string, Step>> = {
     return endKey(state, replaces, overlap_seconds === 0 ? null : ends_at) && comeKey(state, row)
   },
   'service_account.key.revoke': (state, { resource_id }) => endKey(state, resource_id, null),
+  'allocation.create': (state, { resource_id, metadata: { owner_user_id, ssh_key_ids } }) => {
+    if (state.allocations.has(resource_id)) return false
+    state.allocations.set(resource_id, { state: 'requested', owner: owner_user_id })
+    for (const key of ssh_key_ids) state.allocation_keys.add(`${resource_id} ${key}`)
+    return true
+  },
+  'allocation.provision': (state, { resource_id }) => moveAllocation(state, resource_id, 'provisioning', 'requested'),
+  'allocation.activate': (state, { resource_id }) => moveAllocation(state, resource_id, 'active', 'provisioning'),
+  'allocation.release': (state, { resource_id, metadata: { from, to } }) => {
+    endAllocationKeys(state, resource_id)
+    return moveAllocation(state, resource_id, to, from)
+  },
+  'allocation.released': (state, { resource_id }) => moveAllocation(state, resource_id, 'released', 'releasing'),
+  'allocation.release_fail': (state, { resource_id }) => moveAllocation(state, resource_id, 'release_failed', 'releasing'),
+  'allocation.fail': (state, { resource_id }) => {
+    endAllocationKeys(state, resource_id)
+    return moveAllocation(state, resource_id, 'failed')
+  },
+  'allocation.ssh_keys.replace': (state, { resource_id, metadata: { added, ended } }) => {
+    for (const key of ended) if (!state.allocation_keys.delete(`${resource_id} ${key}`)) return false
+    for (const key of added) state.allocation_keys.add(`${resource_id} ${key}`)
+    return true
+  },
+  'allocation.ssh_keys.end': (state, { resource_id, metadata: { ended } }) =>
+    ended.every((key: string) => state.allocation_keys.delete(`${resource_id} ${key}`)),
+  'allocation.owner.name': (state, { resource_id, metadata: { user_id, former_owner_user_id, ended } }) => {
+    for (const key of ended) state.allocation_keys.delete(`${resource_id} ${key}`)
+    return own(state, resource_id, user_id, former_owner_user_id)
+  },
+  'allocation.owner.end': (state, { resource_id, metadata: { user_id } }) => own(state, resource_id, null, user_id),
   'ssh_key.create': register,
   'ssh_key.delete': unregister,
   'project.ssh_key.create': register,
@@ -382,6 +439,8 @@ const linesOf = (state: State): Set<string> =>
     ...[...state.service_accounts].map(([id, is]) => `service account ${id} ${is}`),
     ...[...state.account_keys].map(([id, line]) => `service account key ${id} ${line}`),
     ...[...state.ssh_keys].map(([id, line]) => `ssh key ${id} ${line}`),
+    ...[...state.allocations].map(([id, { state: is, owner }]) => `allocation ${id} ${is} of ${owner ?? 'nobody'}`),
+    ...[...state.allocation_keys].map((line) => `key of the allocation ${line}`),
     ...[...state.signing_keys].map(([kid, is]) => `signing key ${kid} ${is}`),
     ...[...state.constraints].map(([id, { version, document }]) => `constraint ${id} ${version} ${document}`),
   ])

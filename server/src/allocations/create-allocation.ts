@@ -51,6 +51,7 @@ export const createAllocation =
         sku,
         gpus,
         owner_user_id: allocation.owner_user_id,
+        ssh_key_ids,
         fingerprints: held.keys.map((key) => key.fingerprint),
         reason,
       },
