@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto'
 import type { Operation } from '../../contract/src/operation.ts'
 import { operations } from '../../contract/src/operations.ts'
 import { fixedId } from '../../server/src/kernel/ids.ts'
-import { type PublicKey, parsePublicKey } from '../../server/src/ssh-keys/public-key.ts'
+import { type PublicKey, parsePublicKey } from '../../server/src/ssh-keys/ssh-public-key.ts'
 import { type Sending, seeded } from '../live-server.ts'
 import { newKeyLine } from '../ssh-key-lines.ts'
 import { onAllocations } from './allocation-calls.ts'
+import { onNodes } from './node-calls.ts'
+import { onNodeTasks } from './node-task-calls.ts'
 
 /** A call that is allowed and complete: who makes it, on what, with what. What it does to the world is the caller's affair. */
 export interface RightfulCall {
@@ -279,6 +281,7 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'me.invitation.list': { person: 'bella', params: {} },
   'me.permissions': { person: 'anna', params: {} },
   'me.read': { person: 'anna', params: {} },
+  ...onNodes,
   'organization.create': { person: 'ada', params: {}, body: { name: 'New', slug: 'new', owner_user_id: user('anna'), ...because } },
   'organization.list': { person: 'anna', params: {} },
   'organization.member.list': { person: 'anna', params: ofOrg },
@@ -322,6 +325,7 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'signing_key.retire': { person: 'ada', params: { kid: kidOf('retire') }, body: because },
   'signing_key.revoke': { person: 'ada', params: { kid: kidOf('revoke') }, body: because },
   'signing_key.rotate': { person: 'ada', params: {}, body: because },
+  ...onNodeTasks,
   ...onServiceAccounts,
   ...onSshKeys,
   'user.disable': { person: 'ada', params: { user_id: user('bodo') }, body: because },
@@ -330,11 +334,12 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'user.read': { person: 'ada', params: { user_id: user('bodo') } },
 }
 
-/** Every operation with its call; one without a call fails whoever sweeps. */
-export const rightfulCalls = operations.map((operation) => {
+/** Every operation of the API's door with its call; one without a call fails whoever sweeps. Nodes ask at another, with certificates. */
+export const rightfulCalls = operations.flatMap((operation) => {
+  if (operation.listener !== 'api') return []
   const call = calls[operation.id]
   if (!call) throw new Error(`${operation.id} has no rightful call in test/fuzz/rightful-calls.ts`)
-  return { operation, ...call }
+  return [{ operation, ...call }]
 })
 
 export const pathOf = (template: string, params: Readonly<Record<string, string>>): string =>

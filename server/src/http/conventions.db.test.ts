@@ -5,6 +5,8 @@ import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { uuidPattern } from '@gatehouse/contract/shapes'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { allocationOf, writeAllocations } from '../../../test/fuzz/allocation-calls.ts'
+import { nodeOf, writeNodes } from '../../../test/fuzz/node-calls.ts'
+import { writeNodeTasks } from '../../../test/fuzz/node-task-calls.ts'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
 import {
   bearerFor,
@@ -43,6 +45,8 @@ beforeAll(async () => {
   await writeInvitations(live.sql)
   await writeRoles(live.sql)
   await writeServiceAccounts(live.sql)
+  await writeNodes(live.sql)
+  await writeNodeTasks(live.sql)
   await writeAllocations(live.sql)
   await writeSshKeys(live.sql)
   await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
@@ -125,6 +129,15 @@ describe('errors', () => {
         live.call('asha', 'POST', '/api/v1/allocations', {
           body: { project_id: project.aurora, name: 'tagged', region: 'sweep', sku: 'sweep', gpus: 1, shared_runtime_id: nobody },
         }),
+    ],
+    node_not_found: ['node.read', () => live.call('otto', 'GET', `/api/v1/admin/nodes/${nobody}`)],
+    node_already_exists: [
+      'node.create',
+      () => twice('ada', 'POST', '/api/v1/admin/nodes', { body: { name: 'twice', region: 'nowhere', sku: 'sweep', gpus: 1 } }),
+    ],
+    signer_not_found: [
+      'node.signer.revoke',
+      () => live.call('ada', 'POST', `/api/v1/admin/node-signers/${'A'.repeat(43)}/revoke`, { body: { reason: 'x' } }),
     ],
     organization_not_found: ['organization.read', () => live.call('anna', 'GET', `/api/v1/orgs/${org.borealis}`)],
     project_not_found: ['project.read', () => live.call('anna', 'GET', `/api/v1/projects/${project.borealis}`)],
@@ -240,6 +253,7 @@ describe('errors', () => {
     idempotency_in_progress: 'idempotency.db.test.ts',
     credential_already_issued: 'idempotency.db.test.ts',
     limit_reached: 'service-accounts.db.test.ts',
+    invalid_csr: 'node-trust.db.test.ts',
   }
 
   test('HO-04 every code of the catalogue is provoked somewhere', () => {
@@ -689,6 +703,7 @@ describe('what may not be known', () => {
     actor_id: serviceAccountOf('foreign'),
     token_id: tokenOf('foreign'),
     allocation_id: allocationOf('foreign'),
+    node_id: nodeOf('retire'),
     shared_runtime_id: fixedId('shared runtime', 'foreign'),
     credential_id: keyOf('foreign'),
   }
@@ -716,6 +731,7 @@ describe('what may not be known', () => {
 
   test('AU-05 the sweep holds every operation that takes an id', () => {
     const taking = operations
+      .filter(({ listener }) => listener === 'api')
       .filter(({ path, body, query }) => /:\w+_id\b/.test(path) || ids(body).length + ids(query).length > 0)
       .map(({ id }) => id)
     expect([...new Set(sweep.map(({ operation }) => operation.id))].sort()).toEqual(taking.sort())
