@@ -7,7 +7,7 @@ import { keyTypes } from '@gatehouse/contract/node-tasks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newKeyLine } from '../../../test/ssh-key-lines.ts'
 import { hasPart, parts } from '../../../tools/test/parts.ts'
-import { type PublicKey, parsePublicKey } from './public-key.ts'
+import { type PublicKey, parsePublicKey } from './ssh-public-key.ts'
 
 let folder: string
 beforeAll(() => {

@@ -4,11 +4,11 @@ import { tablesOf } from '../../../test/canaries/corpora.ts'
 import { crowd, type Somebody } from '../../../test/crowd.ts'
 import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
+import { hostileTexts, privateKeyTexts } from '../../../test/ssh-hostile-texts.ts'
 import { newKeyLine } from '../../../test/ssh-key-lines.ts'
 import type { Work } from '../work/work.ts'
 import type { EndedKey } from './ssh-key.ts'
 import { sshKeyRoutes } from './ssh-key-routes.ts'
-import { hostileTexts, privateKeyTexts } from './testing/hostile-texts.ts'
 
 /** What a room above is told when a key ends, and what it then does. */
 const told: { key: EndedKey; reason: string; is_ended: boolean }[] = []

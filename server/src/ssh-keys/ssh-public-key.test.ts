@@ -2,9 +2,9 @@ import { authorizedKeysLine } from '@gatehouse/contract/authorized-keys'
 import { keyTypes } from '@gatehouse/contract/node-tasks'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { hostileTexts, modulusOf } from '../../../test/ssh-hostile-texts.ts'
 import { keyLine, newFields, newKeyLine, rsaFields } from '../../../test/ssh-key-lines.ts'
-import { type PublicKey, parsePublicKey } from './public-key.ts'
-import { hostileTexts, modulusOf } from './testing/hostile-texts.ts'
+import { type PublicKey, parsePublicKey } from './ssh-public-key.ts'
 
 const accepted = (text: string): PublicKey => {
   const key = parsePublicKey(text)

@@ -1,5 +1,5 @@
 import { checkPrimeSync, generateKeyPairSync, generatePrimeSync, randomBytes } from 'node:crypto'
-import { keyLine, newCurvePoint, newEd25519Point, newFields, newKeyLine, numberOf, rsaFields } from '../../../../test/ssh-key-lines.ts'
+import { keyLine, newCurvePoint, newEd25519Point, newFields, newKeyLine, numberOf, rsaFields } from './ssh-key-lines.ts'
 
 /** A text that is no key to be taken, what is wrong with it, and where only that can be: the word that is said of it. */
 export interface HostileText {
