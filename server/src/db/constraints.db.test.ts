@@ -32,6 +32,8 @@ const names = {
     robot_1: id('robot_1'),
     sa: id('sa'),
     nowhere,
+    allocation: id('allocation'),
+    machine: id('machine'),
     rule: id('rule'),
     offer: id('offer'),
   },
@@ -163,6 +165,40 @@ const projectSshKey = (changed: Record<string, string> = {}) =>
 /** Another key than the one that is there. */
 const otherPrint = { fingerprint: `'SHA256:' || repeat('B', 43)` }
 
+/** On no node yet. */
+const allocation = (changed: Record<string, string> = {}) => {
+  const values = {
+    id: ':new',
+    org_id: ':aurora',
+    project_id: ':training',
+    name: `'Run'`,
+    requested_by_type: `'user'`,
+    requested_by: ':ada',
+    region: `'eu-1'`,
+    sku: `'h100'`,
+    gpus: '1',
+    state_since: 'now()',
+    epoch: '1',
+    created_at: 'now()',
+    ...changed,
+  }
+  return `insert into allocations (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+const allocationKey = (changed: Record<string, string> = {}) => {
+  const values = {
+    id: ':new',
+    allocation_id: ':allocation',
+    ssh_key_id: '(select id from ssh_public_keys where user_id = :ada)',
+    epoch: '1',
+    created_at: 'now()',
+    created_by: ':ada',
+    ...changed,
+  }
+  return `insert into allocation_ssh_public_keys (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+const onNode = { state: `'active'`, node_id: ':machine', username_on_node: `'gh-abcdef'` }
+const aNode = `insert into nodes (id, name, region, sku, gpus, created_at) values (:machine, 'machine', 'eu-1', 'h100', 8, now())`
+
 const publicKey = (changed: Record<string, string> = {}) =>
   serviceAccountKey({ salt: 'null', secret_hash: 'null', alg: `'ES256'`, public_jwk: `'{}'`, ...changed })
 const usedProof = (changed: Record<string, string> = {}) => {
@@ -220,7 +256,9 @@ const world = `
   ${issuedToken()};
   ${tokenCutoff()};
   ${sshKey()};
-  ${projectSshKey()};`
+  ${projectSshKey()};
+  ${allocation({ id: ':allocation' })};
+  ${allocationKey()};`
 
 let clone: ClonedDatabase
 beforeAll(async () => {
@@ -822,6 +860,62 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     sshKey({ ...otherPrint, created_by_type: `'node_agent'` }),
   ],
   ['SG-11', 'a key half deleted', 'ssh_public_keys_end_whole', 'update ssh_public_keys set deleted_at = now()'],
+  ['SG-23', 'an allocation without a name', 'allocations_name_check', allocation({ name: `''` })],
+  [
+    'SG-18',
+    'an allocation that a node asked for',
+    'allocations_requested_by_type_check',
+    allocation({ requested_by_type: `'node_agent'` }),
+  ],
+  ['SG-23', 'an allocation nowhere', 'allocations_region_check', allocation({ region: `''` })],
+  ['SG-23', 'an allocation of no model', 'allocations_sku_check', allocation({ sku: `''` })],
+  ['SG-23', 'an allocation of less than nothing', 'allocations_gpus_check', allocation({ gpus: '-1' })],
+  [
+    'SG-09',
+    'an account with the name of a system’s',
+    'allocations_username_on_node_check',
+    `${aNode}; ${allocation({ ...onNode, username_on_node: `'root'` })}`,
+  ],
+  ['SG-23', 'a state that there is not', 'allocations_state_check', allocation({ state: `'paused'` })],
+  ['SG-23', 'an allocation that fails at length', 'allocations_failure_check', allocation({ failure: `repeat('x', 101)` })],
+  ['SG-10', 'a generation before the first', 'allocations_confirmed', allocation({ generation: '-1' })],
+  ['SG-10', 'an allocation of no epoch', 'allocations_epoch_check', allocation({ epoch: '0' })],
+  ['SG-23', 'an allocation of a project in another organization', 'allocations_of_project', allocation({ org_id: ':borealis' })],
+  [
+    'SG-09',
+    'an allocation on a node without an account',
+    'allocations_placed',
+    `${aNode}; ${allocation({ ...onNode, username_on_node: 'null' })}`,
+  ],
+  [
+    'SG-20',
+    'more confirmed than was sent',
+    'allocations_confirmed',
+    `${aNode}; ${allocation({ ...onNode, generation: '1', confirmed_generation: '2', confirmed_at: 'now()' })}`,
+  ],
+  [
+    'SG-20',
+    'confirmed at no time',
+    'allocations_confirmed',
+    `${aNode}; ${allocation({ ...onNode, generation: '1', confirmed_generation: '1' })}`,
+  ],
+  ['SG-23', 'an active allocation on no node', 'allocations_states', allocation({ state: `'active'` })],
+  [
+    'SG-23',
+    'one that waits for a node and is on one',
+    'allocations_states',
+    `${aNode}; ${allocation({ ...onNode, state: `'requested'` })}`,
+  ],
+  ['SG-23', 'a released one of which something is left', 'allocations_states', allocation({ state: `'released'` })],
+  ['SG-09', 'two accounts of one name on a node', 'allocations_username_on_node', `${aNode}; ${allocation(onNode)}; ${allocation(onNode)}`],
+  ['SG-07', 'a key of an allocation once more', 'allocation_ssh_public_keys_one', allocationKey()],
+  ['SG-10', 'a key of an allocation of no epoch', 'allocation_ssh_public_keys_epoch_check', allocationKey({ epoch: '0' })],
+  [
+    'SG-11',
+    'a key of an allocation ended without a cause',
+    'allocation_ssh_public_keys_end_whole',
+    'update allocation_ssh_public_keys set ended_at = now()',
+  ],
   ['', 'an epoch that counts from nothing', 'epochs_value_check', 'insert into epochs (id, value, stamp) values (:new, 0, :new)'],
 ]
 
@@ -863,6 +957,14 @@ const allowed: [what: string, text: string][] = [
     `update ssh_public_keys set deleted_at = now(), deleted_by = :ada, delete_reason = 'x'; ${sshKey()}; ${projectSshKey()}`,
   ],
   ['one key of two people', sshKey({ user_id: ':bob' })],
+  [
+    'a key of an allocation again when it was ended',
+    `update allocation_ssh_public_keys set ended_at = now(), end_cause = 'x'; ${allocationKey()}`,
+  ],
+  [
+    'a name on a node again when nothing is left of the first',
+    `${aNode}; ${allocation({ ...onNode, state: `'released'`, cleared_at: 'now()' })}; ${allocation(onNode)}`,
+  ],
   ['the same custom name in another scope', role('tenant', ':borealis, null', 'auditor')],
   [
     'a custom name again when its role is deleted',
@@ -892,13 +994,13 @@ const tables = [
   ...['role_definitions', 'role_definition_versions', 'role_permissions', 'platform_role_bindings', 'tenant_role_bindings'],
   ...['project_role_bindings', 'policy_definitions', 'policy_values', 'policy_constraints', 'epochs'],
   ...['service_accounts', 'service_account_keys', 'signing_keys', 'used_proofs', 'issued_tokens', 'token_cutoffs'],
-  'ssh_public_keys',
+  ...['ssh_public_keys', 'allocations', 'allocation_ssh_public_keys'],
 ]
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])
 
 // Each is wider than the primary key, so nothing can violate it alone; foreign keys point at it.
-const onlyPointedAt = ['projects_of_org', 'role_definition_versions_of_definition', 'service_accounts_in_project']
+const onlyPointedAt = ['projects_of_org', 'role_definition_versions_of_definition', 'service_accounts_in_project', 'allocations_in_project']
 
 test('RP-27 every check and every unique index of these tables is among the refusals above', async () => {
   const rows = await ask<{ name: string }>(
@@ -927,6 +1029,7 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     'service_accounts disabled_by': `, state = 'disabled', disabled_at = now(), disable_reason = 'x'`,
     'service_accounts deleted_by': `, state = 'deleted', deleted_at = now(), delete_reason = 'x'`,
     revoked_by: `, revoked_at = now(), revoke_reason = 'x'`,
+    'allocations node_id': `, state = 'active', username_on_node = 'gh-abcdef'`,
     ended_by: `, state = 'retired', ended_at = now(), end_reason = 'x'`,
     'role_definitions disabled_by': `, state = 'disabled', disabled_at = now(), disable_reason = 'x'`,
   }
@@ -944,6 +1047,7 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     'policy_values tenant_id': `key = 'test.key' and scope_type = 'tenant'`,
     'policy_values project_id': `key = 'test.key' and scope_type = 'project'`,
     ssh_public_keys: 'user_id is not null',
+    'allocations node_id': `id = :allocation`,
     policy_constraints: `scope_type = 'global'`,
     'policy_constraints tenant_id': `scope_type = 'tenant'`,
     'policy_constraints project_id': `scope_type = 'project'`,

@@ -41,8 +41,8 @@ const ask = (method: string, path: string, body?: object, token = bearer, header
 
 const admitted = operations.filter(({ actors, identified_by }) => actors.includes('service_account') && identified_by === 'bearer')
 
-/** What it may change: its own tokens, and the keys of its project's automation. */
-const changes = ['auth.token.revoke', 'project.ssh_key.create', 'project.ssh_key.delete']
+/** What it may change: its own tokens, allocations, and the keys of its project's automation. */
+const changes = ['allocation.create', 'allocation.release', 'auth.token.revoke', 'project.ssh_key.create', 'project.ssh_key.delete']
 
 test('TI-25 SG-05 a service account is admitted to reads and to these few changes, and to nothing that is not fit for it', () => {
   for (const { id, effect, actions: asked } of admitted) {
@@ -54,6 +54,10 @@ test('TI-25 SG-05 a service account is admitted to reads and to these few change
   expect(aboutItself.map(({ id }) => id)).toEqual(['authz.decide', 'authz.decide_batch', 'authz.explain', 'me.permissions'])
   expect(admitted.map(({ id }) => id).filter((id) => !id.startsWith('authz.') && !id.startsWith('me.') && !id.startsWith('auth.'))).toEqual(
     [
+      'allocation.create',
+      'allocation.list',
+      'allocation.read',
+      'allocation.release',
       'audit_log.list_of_project',
       'policy.constraint.list_of_project',
       'policy.constraint.list_versions_of_project',
