@@ -77,6 +77,7 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
       await app.close()
       tokens.stop()
       await tended
+      await tasking.close()
       await direct.close()
     },
   }

@@ -142,7 +142,7 @@ describe('what a node is given', () => {
     mine.stop()
   })
 
-  test('SG-20 the version of an agent is noted when it changes, and recorded', async () => {
+  test('the version of an agent is noted when it changes, and recorded', async () => {
     const ask = (version: string) => node.call('GET', `${pathOf(node.id)}/wait?wait_seconds=0&run=${randomUUID()}&agent_version=${version}`)
     for (const version of ['1.2.3', '1.2.3', '1.3.0']) expect((await ask(version)).status).toBe(200)
     expect((await live.call('ada', 'GET', `/api/v1/admin/nodes/${node.id}`)).body.agent_version).toBe('1.3.0')
@@ -189,7 +189,7 @@ describe('what a node says', () => {
     expect(row).toEqual({ confirmed: 3 })
   })
 
-  test('SG-19 a receipt counts if it is signed by a key of the node’s, also by the one before a renewal; otherwise nothing is kept', async () => {
+  test('SG-16 a receipt counts if it is signed by a key of the node’s, also by the one before a renewal; otherwise nothing is kept', async () => {
     const mine = await enrolledNode(live)
     const { id } = await probed(live.database, mine.id)
     const { result } = performed(undefined, await given(mine, id))

@@ -76,7 +76,7 @@ test('SG-22 nothing is queued anew for a node that is retired, and a sign of lif
   mine.stop()
 })
 
-test('SG-20 a task that no node has answered after a minute is recorded once, high, and counted', async () => {
+test('a task that no node has answered after a minute is recorded once, high, and counted', async () => {
   const allocation = await placedAllocation(live, node.id)
   const { id } = await queued(live.database, node.id, 'allocation.install_authorized_keys', 5, allocation)
   await live.tasking.tendTasks()

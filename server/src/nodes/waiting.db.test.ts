@@ -34,7 +34,7 @@ const nothingOpen = () => live.sql(`update node_tasks set state = 'superseded' w
 const listeners = () =>
   live.sql<{ pid: number }>(`select pid from pg_stat_activity where application_name = 'gatehouse-listen' and datname = current_database()`)
 
-test('SG-15 with nothing to do the answer waits as long as it was asked to, and then says nothing but who signs', async () => {
+test('SG-10 with nothing to do the answer waits as long as it was asked to, and then says nothing but who signs', async () => {
   await nothingOpen()
   const { told, ms } = await wait(node, 1)
   expect(ms).toBeGreaterThan(950)
@@ -44,7 +44,7 @@ test('SG-15 with nothing to do the answer waits as long as it was asked to, and 
   expect(Date.parse(told.body.renew_after)).toBeGreaterThan(Date.now())
 })
 
-test('SG-15 a wait on one process ends within 300 ms of a task queued on another', async () => {
+test('SG-10 a wait on one process ends within 300 ms of a task queued on another', async () => {
   const other = await live.replica()
   const took: number[] = []
   for (let round = 0; round < 5; round += 1) {
@@ -62,7 +62,7 @@ test('SG-15 a wait on one process ends within 300 ms of a task queued on another
   expect(Math.max(...took)).toBeLessThan(3000)
 })
 
-test('SG-15 fifty who wait hold no transaction and no connection of the pool', async () => {
+test('SG-10 fifty who wait hold no transaction and no connection of the pool', async () => {
   const metrics = createMetrics()
   const own = await liveServer({ metrics })
   const nodes: EnrolledNode[] = []
@@ -103,7 +103,7 @@ test('SG-22 a node that is retired while it waits is refused at once, on every p
   mine.stop()
 })
 
-test('SG-15 the line that tells of tasks heals when it is cut, and meanwhile nobody waits longer than a second', async () => {
+test('SG-10 the line that tells of tasks heals when it is cut, and meanwhile nobody waits longer than a second', async () => {
   await nothingOpen()
   const before = new Set((await listeners()).map(({ pid }) => pid))
   expect(before.size).toBeGreaterThan(0)
@@ -138,7 +138,7 @@ test('SG-15 the line that tells of tasks heals when it is cut, and meanwhile nob
   expect((await again).at - second).toBeLessThan(3000)
 }, 20_000)
 
-test('SG-15 a server that closes answers those who wait', async () => {
+test('SG-10 a server that closes answers those who wait', async () => {
   const closing = await liveServer()
   const mine = await enrolledNode(closing)
   const waiting = wait(mine, 20)
