@@ -4,6 +4,8 @@ import { type Mishaps, modelNode } from './model-node.ts'
 import { newKeyLine } from './ssh-key-lines.ts'
 
 const { project, user } = seeded
+/** A seeded person by his name, anybody else by his id. */
+const idOf = (person: string): string => (seeded.usernames.includes(person) || !/^[0-9a-f-]{36}$/.test(person) ? user(person) : person)
 
 export interface StagedKey {
   readonly id: string
@@ -39,7 +41,7 @@ export const accessStage = async (live: LiveServer, mishaps: Mishaps = {}, kind:
 
   const pathOf = (allocation_id: string) => `/api/v1/allocations/${allocation_id}/access-grants`
   const grant = (person: string, allocation_id: string, grantee: string, ssh_key: StagedKey, more: object = {}): Promise<Answered> =>
-    live.call(person, 'POST', pathOf(allocation_id), { body: { grantee_user_id: user(grantee), ssh_key_id: ssh_key.id, ...more } })
+    live.call(person, 'POST', pathOf(allocation_id), { body: { grantee_user_id: idOf(grantee), ssh_key_id: ssh_key.id, ...more } })
   const granted = (...asked: Parameters<typeof grant>) => done(grant(...asked), 201)
   const revoke = (person: string, allocation_id: string, grant_id: string, base?: string): Promise<Answered> =>
     live.call(person, 'DELETE', `${pathOf(allocation_id)}/${grant_id}`, { body: {} }, base)

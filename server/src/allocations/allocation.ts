@@ -39,7 +39,14 @@ export type EndingCause = 'allocation_released' | 'allocation_failed' | 'node_re
 
 /** Rooms above that must act in the same transaction when an allocation ends. */
 export interface AllocationSubscribers {
-  readonly onAllocationEnding: readonly ((work: Work, allocation: AllocationRow, cause: EndingCause, reason: string) => Promise<void>)[]
+  /** `sent` is what asks the node to put it away; nothing where there is nothing, or no node any more. */
+  readonly onAllocationEnding: readonly ((
+    work: Work,
+    allocation: AllocationRow,
+    cause: EndingCause,
+    reason: string,
+    sent: { readonly generation: number | null; readonly task_id: string | null },
+  ) => Promise<void>)[]
 }
 
 /** What the verbs and reactions of this room are made with. */

@@ -11,7 +11,7 @@ const proof = systemProof('node_tending', 'allocation.release', {})
 
 /** What lies on a node that has gone for good fails, and takes up no place any more: there is none. */
 export const onNodeRetired =
-  (parts: Pick<AllocationParts, 'onAllocationEnding'>): NodeRetired =>
+  (parts: AllocationParts): NodeRetired =>
   async (work, { id: node_id }, reason) => {
     // Nothing is placed there between this and the end of the node.
     await work.tx.one(lockPool(await work.tx.one(poolOf(node_id))))

@@ -5,7 +5,6 @@ import type { Work } from '../work/work.ts'
 import { type AllocationParts, type AllocationRow, recordedOf } from './allocation.ts'
 import { confirmGeneration, isSetSent, lockAllocation, moveAllocation, setCleared } from './allocation-queries.ts'
 import { endAllocation } from './end-allocation.ts'
-import { sendDeprovision } from './send-task.ts'
 import { movedBy } from './states.ts'
 import { sendWholeSet } from './sync-access.ts'
 
@@ -53,14 +52,13 @@ const fail = async (work: Work, parts: AllocationParts, row: AllocationRow, fini
   const to = movedBy(row.state, 'not_provided')
   if (!to || !isLatestFailed(row, finished)) return
   const failure = finished.result.failure ?? 'node_failed'
-  const { ended } = await endAllocation(work, parts, proof, row, {
+  const { sent } = await endAllocation(work, parts, proof, row, {
     to,
     cause: 'allocation_failed',
     reason: failure,
     failure,
     is_cleared: false,
   })
-  const sent = await sendDeprovision(work, parts.signing, proof, ended)
   record(work, {
     action: 'allocation.fail',
     ...recordedOf(row),
