@@ -330,20 +330,29 @@ describe('a text that is no key', () => {
     })
   })
 
-  test('SG-14 S2 HO-08 a pasted private key is found in no table and no answer, also with an idempotency key', async () => {
+  test('SG-14 S2 HO-08 a pasted private key is found in no table, no line of the log and no answer, also with an idempotency key', async () => {
+    const lines: string[] = []
+    const { url } = await live.replica((parts) => ({
+      ...parts,
+      logger: { level: 'trace', stream: { write: (line: string) => lines.push(line) } } as never,
+    }))
     const secret = randomBytes(30).toString('base64url').replaceAll(/[-_]/g, 'x')
     for (const { text } of privateKeyTexts(secret)) {
       const headers = { 'idempotency-key': randomBytes(8).toString('hex') }
-      const answer = await register('asha', own, text, headers)
+      const answer = await live.call('asha', 'POST', own, { body: { name, public_key: text }, headers }, url)
       expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_key', details: { reason: 'private_key' } } })
       expect(answer.text).not.toContain(secret)
     }
-    const inside = Buffer.from(secret).toString('base64').slice(4, -4)
-    const seen = [...(await tablesOf(live.sql))].filter(([, rows]) => [secret, inside].some((text) => rows.includes(text)))
-    expect(seen.map(([table]) => table)).toEqual([])
-    // The search finds what is there.
-    const { public_key } = await made('asha')
-    expect([...(await tablesOf(live.sql))].some(([, rows]) => rows.includes(public_key.split(' ')[1]))).toBe(true)
+    const spellings = [secret, Buffer.from(secret).toString('base64').slice(4, -4), Buffer.from(secret).toString('hex')]
+    const foundIn = async () => {
+      const places = [...(await tablesOf(live.sql)), ['the log', Buffer.from(lines.join(''))] as const]
+      return places.filter(([, bytes]) => spellings.some((text) => bytes.includes(text))).map(([place]) => place)
+    }
+    expect(await foundIn()).toEqual([])
+    // The search finds what is there, and there was a log.
+    expect(lines.filter((line) => line.includes('invalid_key')).length).toBeGreaterThan(0)
+    await live.call('asha', 'POST', own, { body: { name: secret, public_key: newKeyLine() } }, url)
+    expect(await foundIn()).toContain('table ssh_public_keys')
   })
 
   test('SG-14 a private key as the name or the reason is refused too', async () => {
