@@ -91,6 +91,8 @@ test('the product’s own proof is made only where the product itself acts', () 
   expect(makers).toEqual([
     'server/src/invitations/end-with-membership.ts',
     'server/src/keys/tend-keys.ts',
+    'server/src/nodes/tend-signers.ts',
+    'server/src/nodes/tend-tasks.ts',
     'server/src/policy-admin/set-policy-value-by-order.ts',
     'server/src/principals/first-sign-in.ts',
     'server/src/roles/end-bindings.ts',

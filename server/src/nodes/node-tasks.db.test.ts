@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type EnrolledNode, enrolledNode, nodeKeys } from '../../../test/enrolled-node.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { believing, modelNode, performed, signedResult } from '../../../test/model-node.ts'
-import { placedAllocation, probed, queued } from './testing/task-world.ts'
+import { placedAllocation, probed, queued } from '../../../test/task-world.ts'
 
 const { org, project } = seeded
 let live: LiveServer

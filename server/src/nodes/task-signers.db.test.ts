@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type EnrolledNode, enrolledNode } from '../../../test/enrolled-node.ts'
 import { type LiveServer, liveServer } from '../../../test/live-server.ts'
 import { modelNode } from '../../../test/model-node.ts'
-import { type Placed, placedAllocation, probed, queued } from './testing/task-world.ts'
+import { type Placed, placedAllocation, probed, queued } from '../../../test/task-world.ts'
 
 let live: LiveServer
 let other: Awaited<ReturnType<LiveServer['replica']>>

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type EnrolledNode, enrolledNode, registeredNode } from '../../../test/enrolled-node.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { modelNode } from '../../../test/model-node.ts'
-import { placedAllocation, probed, queued } from './testing/task-world.ts'
+import { placedAllocation, probed, queued } from '../../../test/task-world.ts'
 
 let live: LiveServer
 let node: EnrolledNode

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type EnrolledNode, enrolledNode, type Told } from '../../../test/enrolled-node.ts'
 import { type LiveServer, liveServer } from '../../../test/live-server.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
+import { probed } from '../../../test/task-world.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
-import { probed } from './testing/task-world.ts'
 
 let live: LiveServer
 let node: EnrolledNode

@@ -3,10 +3,10 @@ import type { SignedTask } from '@gatehouse/contract/node-tasks'
 import { afterAll, expect, test } from 'vitest'
 import { type EnrolledNode, enrolledNode, type Told } from '../../../test/enrolled-node.ts'
 import { type LiveServer, liveServer } from '../../../test/live-server.ts'
+import { placedAllocation, probed, queued } from '../../../test/task-world.ts'
 import type { ServerParts } from '../http/server.ts'
 import type { Work } from '../work/work.ts'
 import { findTask } from './node-task-queries.ts'
-import { placedAllocation, probed, queued } from './testing/task-world.ts'
 
 const servers: { stop: () => Promise<unknown> }[] = []
 afterAll(async () => {
