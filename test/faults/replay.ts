@@ -41,6 +41,8 @@ export interface State {
   readonly allocations: Map<string, { state: string; owner: string | null }>
   /** The allocation and the key. */
   readonly allocation_keys: Set<string>
+  /** Of each that nobody has ended: the allocation, the grantee, the key and its end. */
+  readonly access_grants: Map<string, string>
 }
 
 export interface Recorded {
@@ -122,6 +124,11 @@ export const readState = async (sql: Sql): Promise<State> => {
     allocations: new Map(allocations.map(({ id, ...allocation }) => [id, allocation])),
     allocation_keys: await lines(
       `select allocation_id || ' ' || ssh_key_id as line from allocation_ssh_public_keys where ended_at is null`,
+    ),
+    access_grants: await lineById(
+      `select id, allocation_id || ' ' || grantee_user_id || ' ' || ssh_key_id || ' '
+              || coalesce(to_char(expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '-') as line
+         from allocation_access_grants where ended_at is null`,
     ),
     task_signers: new Map(task_signers.map(({ kid, state }) => [kid, state])),
     probes: await lines(`select id::text as line from node_tasks where type = 'diag.health_probe' and state <> 'expired'`),
@@ -311,6 +318,14 @@ const own = (state: State, id: string, owner: string | null, former?: string | n
   return true
 }
 
+const grantLine = ({ allocation_id, grantee_user_id, ssh_key_id, expires_at }: Recorded['metadata']): string =>
+  `${allocation_id} ${grantee_user_id} ${ssh_key_id} ${expires_at ?? '-'}`
+const letIn: Step = (state, { resource_id, metadata }) => {
+  if (state.access_grants.has(resource_id) !== (metadata.updated === true)) return false
+  state.access_grants.set(resource_id, grantLine(metadata))
+  return true
+}
+
 /** What each recorded action does to the world; false if it could not have happened there. */
 export const steps: Readonly<Record<string, Step>> = {
   'auth.token.issue': (state, { actor_id, resource_id, metadata: { actor_type, key_id, scope } }) => {
@@ -440,6 +455,9 @@ export const steps: Readonly<Record<string, Step>> = {
     for (const key of added) state.allocation_keys.add(`${resource_id} ${key}`)
     return true
   },
+  'allocation.access_grant.create': letIn,
+  'allocation.access_grant.revoke': (state, { resource_id, metadata }) =>
+    state.access_grants.get(resource_id) === grantLine(metadata) && state.access_grants.delete(resource_id),
   'allocation.ssh_keys.end': (state, { resource_id, metadata: { ended } }) =>
     ended.every((key: string) => state.allocation_keys.delete(`${resource_id} ${key}`)),
   'allocation.owner.name': (state, { resource_id, metadata: { user_id, former_owner_user_id, ended } }) => {
@@ -509,6 +527,7 @@ const linesOf = (state: State): Set<string> =>
     ...[...state.ssh_keys].map(([id, line]) => `ssh key ${id} ${line}`),
     ...[...state.allocations].map(([id, { state: is, owner }]) => `allocation ${id} ${is} of ${owner ?? 'nobody'}`),
     ...[...state.allocation_keys].map((line) => `key of the allocation ${line}`),
+    ...[...state.access_grants].map(([id, line]) => `access grant ${id} ${line}`),
     ...[...state.signing_keys].map(([kid, is]) => `signing key ${kid} ${is}`),
     ...[...state.task_signers].map(([kid, is]) => `task signer ${kid} ${is}`),
     ...[...state.probes].map((id) => `probe ${id}`),

@@ -5,22 +5,11 @@ import { fixedId } from '../../server/src/kernel/ids.ts'
 import { type PublicKey, parsePublicKey } from '../../server/src/ssh-keys/ssh-public-key.ts'
 import { type Sending, seeded } from '../live-server.ts'
 import { newKeyLine } from '../ssh-key-lines.ts'
+import { onAccessGrants } from './access-grant-calls.ts'
 import { onAllocations } from './allocation-calls.ts'
 import { onNodes } from './node-calls.ts'
 import { onNodeTasks } from './node-task-calls.ts'
-
-/** A call that is allowed and complete: who makes it, on what, with what. What it does to the world is the caller's affair. */
-export interface RightfulCall {
-  readonly person: string
-  readonly params: Readonly<Record<string, string>>
-  readonly body?: Readonly<Record<string, unknown>>
-  /** What a list needs to be asked, where the path does not say it. */
-  readonly query?: string
-  /** Where it is not the person: whose credential is in the body. */
-  readonly actor_id?: string
-  /** Members of the body of which it names one. */
-  readonly one_of?: readonly string[]
-}
+import type { RightfulCall } from './rightful-call.ts'
 
 const { org, project, user } = seeded
 const ofOrg = { org_id: org.aurora }
@@ -255,6 +244,7 @@ const platformBinding = { principal_type: 'user', principal_id: user('bodo'), ro
 
 /** One for each operation, in the seeded world; a new operation gets its line here, and every sweep then includes it. */
 const calls: Readonly<Record<string, RightfulCall>> = {
+  ...onAccessGrants,
   ...onAllocations,
   'audit_log.list_all': { person: 'otto', params: {} },
   'audit_log.list_of_organization': { person: 'alice', params: ofOrg },

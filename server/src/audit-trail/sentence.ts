@@ -13,6 +13,8 @@ const ofEachScope = (action: string, sentence: string): Record<string, string> =
 const told: Record<string, string> = {
   'allocation.access.resume': 'let those in again who could enter before the {because} rested',
   'allocation.access.suspend': 'let nobody in while the {because} rests',
+  'allocation.access_grant.create': 'let {grantee_user_id} in with the key {fingerprint}',
+  'allocation.access_grant.revoke': 'ended the access of {grantee_user_id} with the key {fingerprint} ({cause})',
   'allocation.activate': 'opened the allocation',
   'allocation.ask_again': 'asked the node again for what it owes',
   'allocation.clear': 'put away what was left of the failed allocation',
@@ -25,6 +27,7 @@ const told: Record<string, string> = {
   'allocation.release': 'gave the allocation back',
   'allocation.release_fail': 'could not put the allocation away ({failure})',
   'allocation.released': 'put the allocation away, and its place is free',
+  'allocation.ssh_keys.end': 'took keys of its own from the allocation ({cause})',
   'allocation.ssh_keys.install': 'made the account of the allocation, and was sent its first set of keys',
   'allocation.ssh_keys.not_applied': 'could not apply set {generation} of keys ({failure})',
   'allocation.ssh_keys.replace': 'replaced the keys of the allocation itself',

@@ -4,6 +4,7 @@ import { operations } from '@gatehouse/contract/operations'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { uuidPattern } from '@gatehouse/contract/shapes'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { grantOf, writeAccessGrants } from '../../../test/fuzz/access-grant-calls.ts'
 import { allocationOf, writeAllocations } from '../../../test/fuzz/allocation-calls.ts'
 import { nodeOf, writeNodes } from '../../../test/fuzz/node-calls.ts'
 import { writeNodeTasks } from '../../../test/fuzz/node-task-calls.ts'
@@ -19,6 +20,7 @@ import {
   roleOf,
   sendingOf,
   serviceAccountOf,
+  sshKeyOf,
   tokenOf,
   writeConstraints,
   writeInvitations,
@@ -48,6 +50,7 @@ beforeAll(async () => {
   await writeNodes(live.sql)
   await writeNodeTasks(live.sql)
   await writeAllocations(live.sql)
+  await writeAccessGrants(live.sql)
   await writeSshKeys(live.sql)
   await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
   await writeSigningKeys(live.sql)
@@ -73,6 +76,7 @@ describe('errors', () => {
   }
   const values = `${aurora}/policies/values`
   const invitations = `${values}/tenancy.invitation_ttl_seconds`
+  const letIn = (body: object) => live.call('asha', 'POST', `/api/v1/allocations/${allocationOf('own')}/access-grants`, { body })
   const constraints = `${aurora}/policies/constraints`
   const binding = { principal_type: 'user', principal_id: user('axel'), role_name: 'project_viewer' }
   const twice = async (...call: Parameters<LiveServer['call']>) => {
@@ -113,6 +117,15 @@ describe('errors', () => {
     ],
     insufficient_permissions: ['organization.update', () => live.call('anna', 'PATCH', aurora, { body: { name: 'Mine' } })],
     route_not_found: [null, () => live.call('anna', 'GET', '/api/v1/nowhere')],
+    access_grant_not_found: [
+      'allocation.access_grant.revoke',
+      () => live.call('asha', 'DELETE', `/api/v1/allocations/${allocationOf('own')}/access-grants/${nobody}`, { body: {} }),
+    ],
+    grantee_not_member: ['allocation.access_grant.create', () => letIn({ grantee_user_id: user('anna'), ssh_key_id: nobody })],
+    ssh_key_not_personal: [
+      'allocation.access_grant.create',
+      () => letIn({ grantee_user_id: user('axel'), ssh_key_id: sshKeyOf('of_project') }),
+    ],
     allocation_not_found: ['allocation.read', () => live.call('asha', 'GET', `/api/v1/allocations/${nobody}`)],
     allocation_not_active: [
       'allocation.ssh_keys.replace',
@@ -703,6 +716,9 @@ describe('what may not be known', () => {
     actor_id: serviceAccountOf('foreign'),
     token_id: tokenOf('foreign'),
     allocation_id: allocationOf('foreign'),
+    grant_id: grantOf('foreign'),
+    ssh_key_id: sshKeyOf('foreign'),
+    grantee_user_id: user('bella'),
     node_id: nodeOf('retire'),
     shared_runtime_id: fixedId('shared runtime', 'foreign'),
     credential_id: keyOf('foreign'),
