@@ -30,6 +30,7 @@ const asWritten = {
   'table invitations': 'the reason that the caller gave',
   'table policy_values': 'the reason that the caller gave',
   'table policy_constraints': 'the reason that the caller gave',
+  'table nodes': 'the reason that the caller gave',
   'table service_accounts': 'the name and the reason that the caller gave',
   'table ssh_public_keys': 'the name and the reason that the caller gave',
   'table service_account_keys': 'the reason that the caller gave',

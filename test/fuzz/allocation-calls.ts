@@ -1,6 +1,6 @@
 import { fixedId } from '../../server/src/kernel/ids.ts'
 import { seeded } from '../live-server.ts'
-import type { RightfulCall } from './rightful-calls.ts'
+import type { RightfulCall } from './rightful-call.ts'
 
 const { org, project, user } = seeded
 

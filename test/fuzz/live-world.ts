@@ -2,7 +2,8 @@ import { fixedId } from '../../server/src/kernel/ids.ts'
 import { keyPair } from '../../server/src/oauth/testing/signing.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
 import { newKeyLine } from '../ssh-key-lines.ts'
-import { pathOf, type RightfulCall, rightfulCalls, writeSigningKeys } from './rightful-calls.ts'
+import type { RightfulCall } from './rightful-call.ts'
+import { pathOf, rightfulCalls, writeSigningKeys } from './rightful-calls.ts'
 
 const { org, project: projectOf, user, usernames } = seeded
 const named = new Map(usernames.map((username) => [user(username) as string, username]))

@@ -1,6 +1,6 @@
 import { fixedId } from '../../server/src/kernel/ids.ts'
 import { seeded } from '../live-server.ts'
-import type { RightfulCall } from './rightful-calls.ts'
+import type { RightfulCall } from './rightful-call.ts'
 
 /** `active` and `drained` have not enrolled; `retire` is there to be ended. */
 export const nodeOf = (name: string) => fixedId('node', `sweep ${name}`)

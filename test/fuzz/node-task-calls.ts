@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { fixedId } from '../../server/src/kernel/ids.ts'
-import type { RightfulCall } from './rightful-calls.ts'
+import type { RightfulCall } from './rightful-call.ts'
 
 /** A node that has enrolled and can be asked for a sign of life. */
 export const askedNode = fixedId('node', 'sweep asked')
