@@ -44,7 +44,7 @@ test('SG-23 what waits is placed when there is room, the first first, and that i
   expect(waiting.map(({ state }) => state)).toEqual(['requested', 'requested'])
   await scene.release(id)
   await tend()
-  expect((await scene.read(waiting[0].id)).state).toBe('requested')
+  expect([(await scene.read(waiting[0].id)).state, (await scene.ask({ gpus: 1 })).body.state]).toEqual(['requested', 'requested'])
   await scene.node.settle()
   // Several may look after it at the same moment.
   await Promise.all([tend(), tend(), tend()])
