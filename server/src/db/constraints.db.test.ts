@@ -197,6 +197,23 @@ const allocationKey = (changed: Record<string, string> = {}) => {
   }
   return `insert into allocation_ssh_public_keys (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
 }
+const accessGrant = (changed: Record<string, string> = {}) => {
+  const values = {
+    id: ':new',
+    allocation_id: ':allocation',
+    project_id: ':training',
+    grantee_user_id: ':ada',
+    ssh_key_id: '(select id from ssh_public_keys where user_id = :ada)',
+    epoch: '1',
+    created_at: 'now()',
+    created_by: ':ada',
+    updated_at: 'now()',
+    ...changed,
+  }
+  return `insert into allocation_access_grants (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+/** Not the one that is there. */
+const endedGrant = { ended_at: 'now()', end_cause: `'revoked'` }
 const onNode = { state: `'active'`, node_id: ':machine', username_on_node: `'gh-abcdef'` }
 const aNode = `insert into nodes (id, name, region, sku, gpus, created_at) values (:machine, 'machine', 'eu-1', 'h100', 8, now())`
 
@@ -309,6 +326,7 @@ const world = `
   ${projectSshKey()};
   ${allocation({ id: ':allocation' })};
   ${allocationKey()};
+  ${accessGrant()};
   ${node({ id: ':host', name: `'host'` })};
   ${nodeEnrolment()};
   ${nodeCertificate({ thumbprint: `repeat('a', 64)` })};
@@ -965,6 +983,27 @@ const refused: [proves: string, what: string, constraint: string, text: string][
   ],
   ['SG-23', 'a released one of which something is left', 'allocations_states', allocation({ state: `'released'` })],
   ['SG-09', 'two accounts of one name on a node', 'allocations_username_on_node', `${aNode}; ${allocation(onNode)}; ${allocation(onNode)}`],
+  ['SG-13', 'a person let in twice with one key', 'access_grant_already_exists', accessGrant()],
+  [
+    'SG-01',
+    'a grant in another project than the allocation',
+    'allocation_access_grants_of_allocation',
+    accessGrant({ ...endedGrant, project_id: ':inference' }),
+  ],
+  ['SG-11', 'a grant that ended for no cause', 'allocation_access_grants_end_whole', accessGrant({ ended_at: 'now()' })],
+  [
+    'SG-11',
+    'a grant ended by somebody and still there',
+    'allocation_access_grants_end_whole',
+    'update allocation_access_grants set ended_by = :ada',
+  ],
+  [
+    'SG-11',
+    'a grant that ended for a cause that there is not',
+    'allocation_access_grants_end_cause_check',
+    accessGrant({ ...endedGrant, end_cause: `'forgotten'` }),
+  ],
+  ['SG-11', 'a grant of no epoch', 'allocation_access_grants_epoch_check', accessGrant({ ...endedGrant, epoch: '0' })],
   ['SG-22', 'a second version that signs tasks', 'task_signers_one_active', taskSigner({ state: `'active'`, grace_until: 'null' })],
   [
     'SG-22',
@@ -1092,6 +1131,7 @@ const allowed: [what: string, text: string][] = [
     'a key of an allocation again when it was ended',
     `update allocation_ssh_public_keys set ended_at = now(), end_cause = 'x'; ${allocationKey()}`,
   ],
+  ['a person let in again after the end', `update allocation_access_grants set ended_at = now(), end_cause = 'revoked'; ${accessGrant()}`],
   [
     'a name on a node again when nothing is left of the first',
     `${aNode}; ${allocation({ ...onNode, state: `'released'`, cleared_at: 'now()' })}; ${allocation(onNode)}`,
@@ -1126,7 +1166,7 @@ const tables = [
   ...['project_role_bindings', 'policy_definitions', 'policy_values', 'policy_constraints', 'epochs'],
   ...['service_accounts', 'service_account_keys', 'signing_keys', 'used_proofs', 'issued_tokens', 'token_cutoffs'],
   ...['nodes', 'node_authorities', 'node_enrolments', 'node_certificates', 'task_signers', 'node_tasks'],
-  ...['ssh_public_keys', 'allocations', 'allocation_ssh_public_keys'],
+  ...['ssh_public_keys', 'allocations', 'allocation_ssh_public_keys', 'allocation_access_grants'],
 ]
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])
