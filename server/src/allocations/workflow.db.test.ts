@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { SignedTask } from '@gatehouse/contract/node-tasks'
+import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { tendAllocations } from './tend-allocations.ts'
@@ -129,17 +131,23 @@ describe('a node that is gone', () => {
     expect((await generationsOf(id)).filter(({ state }) => state === 'queued')).toEqual([])
   })
 
-  test('SG-23 placing and retiring at the same moment leaves nothing on a retired node', async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const own = await sceneOn(live, 8)
-      const [retired, ...asked] = await Promise.all([
-        live.call('ada', 'POST', `/api/v1/admin/nodes/${own.node.id}/retire`, { body: { reason: 'race' } }),
-        ...[1, 2, 3, 4].map(() => own.ask()),
-      ])
-      expect([retired.status, ...asked.map(({ status }) => status)]).toEqual([200, 201, 201, 201, 201])
-      const rows = await live.sql('select state from allocations where region = $1', [own.pool.region])
-      for (const { state } of rows) expect(['requested', 'failed']).toContain(state)
-    }
+  test('SG-23 asked for while a node is being retired: nothing comes to lie on it', async () => {
+    const own = await sceneOn(live, 8)
+    const holder = new pg.Client({ connectionString: live.clone.ownerUrl })
+    await holder.connect()
+    // Retiring has looked at what lies there, and waits for the node itself.
+    await holder.query('begin')
+    await holder.query('select id from nodes where id = $1 for share', [own.node.id])
+    const retiring = live.call('ada', 'POST', `/api/v1/admin/nodes/${own.node.id}/retire`, { body: { reason: 'race' } })
+    const isWaiting = async () =>
+      (await live.sql(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length > 0
+    while (!(await isWaiting())) await sleep(10)
+    const asking = own.ask()
+    await sleep(300)
+    await holder.query('rollback')
+    await holder.end()
+    expect((await retiring).status).toBe(200)
+    expect((await asking).body).toMatchObject({ state: 'requested', node_id: null })
   })
 })
 
