@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { exchangeGrant, tokenTypes } from '../../contract/src/oauth.ts'
 import type { Operation } from '../../contract/src/operation.ts'
+import { newKeyLine } from '../ssh-key-lines.ts'
 import { type Marker, markerDigits, markerText } from './marker.ts'
 
 /** A request with a marker in it. */
@@ -189,7 +190,8 @@ const places: readonly Place[] = [
 export const probesFor = ({ id }: Pick<Operation, 'id'>, body: Readonly<Record<string, unknown>> | undefined): Probe[] => [
   ...places.flatMap(([place, may, probe]) => {
     const text = markerText()
-    const made = probe(text, body)
+    // Each with a key of its own: one that is registered already is refused before it is kept.
+    const made = probe(text, body?.public_key ? { ...body, public_key: newKeyLine() } : body)
     return made ? [{ ...made, marker: { place: `${place} (${id})`, text, may } }] : []
   }),
   ...(body ? [markerDigits()].map((text) => ({ marker: { place: `a number (${id})`, text, may: {} }, raw: `{"reason":${text}}` })) : []),

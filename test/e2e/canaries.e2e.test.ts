@@ -22,7 +22,7 @@ import { doorCaller, nodeKeys, pemOf, readToken, type Told } from '../enrolled-n
 import { ownPostgres } from '../faults/own-postgres.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'
 import { rawExchange } from '../fuzz/raw-exchange.ts'
-import { formOf, pathOf, rightfulCalls, writeServiceAccounts } from '../fuzz/rightful-calls.ts'
+import { formOf, pathOf, rightfulCalls, writeServiceAccounts, writeSshKeys } from '../fuzz/rightful-calls.ts'
 import { seeded, testKeys } from '../live-server.ts'
 
 type Postgres = Awaited<ReturnType<typeof ownPostgres>>
@@ -35,6 +35,7 @@ beforeAll(async () => {
   postgres = await ownPostgres({ folder })
   world = await faultWorld(postgres)
   await writeServiceAccounts(world.sql)
+  await writeSshKeys(world.sql)
 })
 afterAll(async () => {
   await world.stop()
