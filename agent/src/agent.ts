@@ -100,13 +100,15 @@ export const startAgent = async ({
 
   const askOnce = async (): Promise<number> => {
     const { identity, door } = wearing.current()
-    const path = pathOf(waitForTasks, { node_id: identity.node_id }, { run, wait_seconds, agent_version })
+    // Whether the door is open is to be known at once: only then is there time to wait.
+    const seconds = link.state().state === 'connected' ? wait_seconds : 0
+    const path = pathOf(waitForTasks, { node_id: identity.node_id }, { run, wait_seconds: seconds, agent_version })
     const asked_at = Date.now()
     try {
-      const answer = await door.ask({ method: 'GET', path, timeout_ms: (wait_seconds + 15) * 1000, signal: stopping.signal })
+      const answer = await door.ask({ method: 'GET', path, timeout_ms: (seconds + 15) * 1000, signal: stopping.signal })
       const next = await takeIn(answer)
       // An answer that did not wait although there was nothing: whoever asks at once again would do nothing else.
-      const is_hasty = answer.status === 200 && deliveryIn(answer.body)?.tasks.length === 0 && Date.now() - asked_at < 200
+      const is_hasty = seconds > 0 && answer.status === 200 && deliveryIn(answer.body)?.tasks.length === 0 && Date.now() - asked_at < 200
       return is_hasty ? Math.max(next, 250) : next
     } catch (error) {
       return isStopping() ? 0 : link.failed(error as Error)

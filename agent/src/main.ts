@@ -27,10 +27,18 @@ const runAgent = async ({ settings: { state_dir, layout, url } }: Command): Prom
   const signalled = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve())
   })
-  agent = await startAgent({ state: await openState(state_dir), makeHands: realHands(layout), log, ...(url === undefined ? {} : { url }) })
-  await signalled
-  await agent.stop()
-  await takeDown()
+  try {
+    agent = await startAgent({
+      state: await openState(state_dir),
+      makeHands: realHands(layout),
+      log,
+      ...(url === undefined ? {} : { url }),
+    })
+    await signalled
+    await agent.stop()
+  } finally {
+    await takeDown()
+  }
 }
 
 const showStatus = async ({ settings: { state_dir }, is_json }: Command): Promise<void> => {
