@@ -100,7 +100,9 @@ describe('the way of an allocation', () => {
     expect((await scene.read(body.id)).state).toBe('releasing')
     await scene.node.settle()
     expect((await scene.read(body.id)).state).toBe('released')
-    expect(scene.keysOn(body.id)).toEqual([])
+    expect(scene.node.held.get(body.id)).toMatchObject({ is_there: false, keys: [] })
+    const types = await live.sql('select type from node_tasks where allocation_id = $1 order by generation', [body.id])
+    expect(types).toEqual([{ type: 'allocation.provision_user' }, { type: 'allocation.deprovision_user' }])
   })
 
   test('SG-23 what is over or on its way is not given back, and its keys and owner stay as they are', async () => {

@@ -207,15 +207,23 @@ describe('what is asked again', () => {
     scene.node.held.set(id, { ...scene.node.held.get(id)!, generation: 700 })
     await live.sql('update installation set epoch = epoch + 1')
     await live.tasking.tendSigners()
+    // Whatever is sent first has no key of the time before in it, also if nobody has tidied up yet.
+    const granted = await keyOf(live, 'axel')
+    expect((await scene.grant(id, user('axel'), granted.id)).status).toBe(201)
+    const [sent] = await live.sql<{ keys: string }>(
+      `select jsonb_path_query_array(params, '$.keys[*].fingerprint') as keys from node_tasks where allocation_id = $1 order by generation desc limit 1`,
+      [id],
+    )
+    expect(sent!.keys).toEqual([granted.fingerprint])
     await tend()
     await live.tasking.tendTasks()
-    expect((await generationsOf(id)).at(-1)).toMatchObject({ type: 'allocation.install_authorized_keys', generation: 1_000_000_003 })
+    expect((await generationsOf(id)).at(-1)).toMatchObject({ type: 'allocation.install_authorized_keys', generation: 1_000_000_004 })
     expect((await generationsOf(young.id)).at(-1)).toMatchObject({ type: 'allocation.provision_user', generation: 1_000_000_002 })
     expect((await scene.read(id)).ssh_key_ids).toEqual([])
     const ends = await live.sql('select end_cause from allocation_ssh_public_keys where allocation_id = $1', [id])
     expect(ends).toEqual([{ end_cause: 'backup_restored' }])
-    expect((await scene.setKeys(id, [own.id])).body.runtime_sync.generation).toBe(1_000_000_004)
+    expect((await scene.setKeys(id, [own.id])).body.runtime_sync.generation).toBe(1_000_000_005)
     await tend()
-    expect((await generationsOf(id)).at(-1)).toMatchObject({ generation: 1_000_000_004 })
+    expect((await generationsOf(id)).at(-1)).toMatchObject({ generation: 1_000_000_005 })
   })
 })
