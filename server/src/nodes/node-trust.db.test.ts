@@ -115,6 +115,7 @@ describe('enrolment', () => {
       ['unknown', spelled({ node_id: '00000000-0000-7000-8000-000000000000' }), ''],
       ['unknown', spelled({ v: 2 }), ''],
       ['unknown', 'ghne_', ''],
+      ...['A', '=', ' ', '.'].map((end): [string, string, string] => ['unknown', `${other.token}${end}`, '']),
       ['unknown', other.secret, ''],
       ['unknown', await live.tokenOf('ada'), ''],
     ]
@@ -616,6 +617,22 @@ describe('nodes as the platform sees them', () => {
     expect([again.status, again.body.code]).toEqual([409, 'credential_already_issued'])
     expect(again.body.details.credential_session_id).toBe(made.body.credential_session_id)
     expect(again.text).not.toContain('ghne_')
+  })
+
+  test('TI-18 SG-22 a token or a private key where it does not belong is refused, and the token stays good', async () => {
+    const { token: enrolment_token, url, ca } = await registeredNode(live)
+    const { key, csr } = await nodeKeys()
+    const { call, stop } = doorCaller(url, { ca: pemOf(ca) })
+    const ask = async (body: unknown, query = '', headers = {}) => (await call('POST', `${enrol}${query}`, body, headers)).status
+    expect([
+      await ask({ enrolment_token, csr: key }),
+      await ask({ enrolment_token, csr, agent_version: '1' }, `?enrolment_token=${enrolment_token}`),
+      await ask({ enrolment_token, csr, surprise: enrolment_token }),
+      await ask({ enrolment_token, csr }, '', { 'idempotency-key': enrolment_token.slice(0, 100) }),
+      await ask({ enrolment_token: `${enrolment_token}x`, csr }),
+      await ask({ enrolment_token, csr }),
+    ]).toEqual([400, 400, 400, 400, 401, 201])
+    stop()
   })
 
   test('TI-18 SG-22 neither a token nor its secret nor a private key is in any table', async () => {
