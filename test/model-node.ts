@@ -95,6 +95,8 @@ export interface Mishaps {
   readonly loseReport?: (task: SignedTask) => boolean
   /** The report arrives and its answer does not: it is sent again with the same key. */
   readonly loseAnswer?: (task: SignedTask) => boolean
+  /** How the node tells which of two generations is the later one. */
+  readonly orderOf?: typeof applyOrder
   /** Why the node cannot do it. */
   readonly fail?: (task: SignedTask) => string | undefined
 }
@@ -144,7 +146,7 @@ export const modelNode = (
     const failure = mishaps.fail?.(task)
     if (failure !== undefined) return report(task, { outcome: 'failed', generation: task.generation, failure })
     const allocation_id = task.params.allocation_id as string | undefined
-    const { after, result } = performed(allocation_id === undefined ? undefined : held.get(allocation_id), task)
+    const { after, result } = performed(allocation_id === undefined ? undefined : held.get(allocation_id), task, mishaps.orderOf)
     if (allocation_id !== undefined && after) held.set(allocation_id, after)
     return report(task, result)
   }
