@@ -7,7 +7,7 @@ import type { FaultWorld } from './world.ts'
 
 /** An operation that changes something and whose record nobody can do again: its effect would be compared with nothing. */
 export const withoutStep = (): string[] => {
-  const changes = operations.filter(({ effect }) => effect === 'change').map(({ id }) => id)
+  const changes = operations.filter(({ effect, listener }) => listener === 'api' && effect === 'change').map(({ id }) => id)
   return [...new Set([...changes, ...Object.keys(recipes)])].flatMap((id) =>
     (recipes[id]?.actions ?? [id]).filter((action) => !Object.hasOwn(steps, action)).map((action) => `${id} records ${action}`),
   )
