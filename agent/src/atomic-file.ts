@@ -26,10 +26,14 @@ export const writeAtomically = async (path: string, text: string, mode = 0o600):
     if (mode !== 0o600) await handle.chmod(mode)
     await handle.writeFile(text)
     await handle.sync()
+    await rename(part, path)
+  } catch (error) {
+    // A full disk must not fill up with halves.
+    await rm(part, { force: true })
+    throw error
   } finally {
     await handle.close()
   }
-  await rename(part, path)
   await sync(dirname(path))
 }
 

@@ -5,6 +5,7 @@ import { enrol } from './enrol.ts'
 import { logTo } from './log.ts'
 import { type Command, readCommand, usage } from './settings.ts'
 import { realHands } from './ssh/real-hands.ts'
+import { prepareSshd } from './ssh/sshd.ts'
 import { openState } from './state.ts'
 import { type AgentStatus, sentencesOf } from './status.ts'
 import { agent_version } from './version.ts'
@@ -54,6 +55,10 @@ const main = async (args: readonly string[]): Promise<void> => {
   switch (command.verb) {
     case 'enrol':
       return enrolNode(command)
+    case 'prepare':
+      await prepareSshd(command.settings.layout)
+      say('sshd reads the keys of managed accounts from the agent’s own files from now on.\n')
+      return
     case 'run':
       return runAgent(command)
     case 'status':

@@ -22,6 +22,7 @@ export interface Command {
 export const usage = `gatehouse-agent: the hands of a Gatehouse node
 
   gatehouse-agent enrol --token-file FILE   enrol with a token; - reads it from standard input
+  gatehouse-agent prepare                   tell sshd and PAM of managed accounts; once, and after each update
   gatehouse-agent run                       perform what the control plane asks for, until stopped
   gatehouse-agent status [--json]           what the running agent knows
   gatehouse-agent version
