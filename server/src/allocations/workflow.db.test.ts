@@ -140,7 +140,11 @@ describe('a node that is gone', () => {
     await holder.query('select id from nodes where id = $1 for share', [own.node.id])
     const retiring = live.call('ada', 'POST', `/api/v1/admin/nodes/${own.node.id}/retire`, { body: { reason: 'race' } })
     const isWaiting = async () =>
-      (await live.sql(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).length > 0
+      (
+        await live.sql(
+          `select 1 from pg_locks l join pg_stat_activity s using (pid) where not l.granted and s.datname = current_database()`,
+        )
+      ).length > 0
     while (!(await isWaiting())) await sleep(10)
     const asking = own.ask()
     await sleep(300)
