@@ -33,7 +33,7 @@ const newPlace = async () => {
     GATEHOUSE_NODES_PORT: `${nodesPort}`,
     GATEHOUSE_DB_PORT: `${dbPort}`,
   }
-  return { folder, stateDir, env, port, idpPort, dbPort }
+  return { folder, stateDir, env, port, idpPort, nodesPort, dbPort }
 }
 
 const outside = () =>
@@ -209,7 +209,7 @@ test('HO-01 while it runs, a second start and a reset are refused; afterwards th
 })
 
 test('HO-01 taken ports are named, with the variable that chooses another', async () => {
-  const { folder, env, port, idpPort, dbPort } = await newPlace()
+  const { folder, env, port, idpPort, nodesPort, dbPort } = await newPlace()
   await occupy(port)
   await refusedWith(
     launch(env),
@@ -221,8 +221,14 @@ test('HO-01 taken ports are named, with the variable that chooses another', asyn
     launch(other),
     `Port ${idpPort}, wanted for the identity provider, is taken by another process. Free it, or choose another: GATEHOUSE_IDP_PORT=`,
   )
+  const third = { ...other, GATEHOUSE_IDP_PORT: String(await freePort()) }
+  await occupy(nodesPort)
+  await refusedWith(
+    launch(third),
+    `Port ${nodesPort}, wanted for the door of the nodes, is taken by another process. Free it, or choose another: GATEHOUSE_NODES_PORT=`,
+  )
   await occupy(dbPort)
-  await refusedWith(launch({ ...other, GATEHOUSE_IDP_PORT: String(await freePort()) }), `Port ${dbPort}, wanted for PostgreSQL, is taken`)
+  await refusedWith(launch({ ...third, GATEHOUSE_NODES_PORT: String(await freePort()) }), `Port ${dbPort}, wanted for PostgreSQL, is taken`)
   expect(processesNaming(folder)).toEqual([])
 })
 
