@@ -97,7 +97,7 @@ const through =
 const lost = () => Promise.reject(Object.assign(new Error('reset'), { code: 'ECONNRESET' }))
 
 describe('a node and its agent', () => {
-  test('SG-22 SG-15 it enrols, makes an account, writes the keys, and takes it away', async () => {
+  test('SG-22 it enrols, makes an account, writes the keys, and takes it away', async () => {
     const node = await machine()
     await node.start()
     const { id, username_on_node: username } = await allocationOn(node)
@@ -183,7 +183,7 @@ describe('a node and its agent', () => {
     expect(await live.sql("select 1 from audit_logs where actor_id = $1 and result = 'denied'", [node.id])).toEqual([])
   })
 
-  test('SG-10 S9 while the server is gone nothing is lost, and on return it converges', async () => {
+  test('SG-10 while the server is gone nothing is lost, and on return it converges', async () => {
     const node = await machine()
     let is_gone = false
     const agent = await node.start({ open: through((_, ask) => (is_gone ? lost() : ask())) })
@@ -238,7 +238,7 @@ describe('a node and its agent', () => {
     expect(agent.status().certificate.expires_at).toBe(second.expires_at)
   })
 
-  test('SG-22 S8 a retired node’s agent stays, says so, asks seldom, and still keeps what it was told', async () => {
+  test('SG-22 a retired node’s agent stays, says so, asks seldom, and still keeps what it was told', async () => {
     const node = await machine()
     let asked = 0
     const open = through((_, ask) => {
@@ -258,7 +258,7 @@ describe('a node and its agent', () => {
     expect(sentencesOf(agent.status())).toContain('does not take this node’s certificate')
   })
 
-  test('SG-20 what was changed by hand is put back, and told', async () => {
+  test('what was changed by hand is put back, and noted to be told', async () => {
     const node = await machine()
     await node.start()
     const { id, username_on_node: username } = await allocationOn(node)

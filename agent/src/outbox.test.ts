@@ -74,7 +74,7 @@ describe('a report', () => {
     expect([await outbox.flush(), outbox.asked.length, await outbox.repeat(task_id)]).toEqual([true, 1, false])
   })
 
-  test('SG-19 is signed with the key of the certificate', async () => {
+  test('is signed with the key of the certificate', async () => {
     const outbox = await outboxOf()
     const task_id = randomUUID()
     await outbox.report(task_id, result)
@@ -114,7 +114,7 @@ describe('what happened', () => {
     found: 'changed',
   } as const
 
-  test('SG-20 is kept until it was heard, and told a hundred at a time', async () => {
+  test('is kept until it was heard, and told a hundred at a time', async () => {
     let is_gone = true
     const outbox = await outboxOf(() => (is_gone ? new Error('reset') : heard))
     for (let n = 0; n < 150; n += 1) await outbox.tell(drift)

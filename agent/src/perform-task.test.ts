@@ -85,7 +85,7 @@ describe('a task', () => {
   test.for([
     ['a name that another allocation has', 'username_taken', { allocation_id: '00000000-0000-7000-8000-0000000000cc' }],
     ['another name than it had', 'username_changed', { username: 'gh-others' }],
-  ] as const)('SG-09 %s is not given to an allocation', async ([, failure, more]) => {
+  ] as const)('%s is not given to an allocation', async ([, failure, more]) => {
     await perform(task(1, 'provision_user'))
     const hands = { ...willing, installKeys: () => Promise.reject(new Error('touched')) }
     expect(await perform(task(2, 'install_authorized_keys', more), hands)).toMatchObject({ outcome: 'failed', failure })
@@ -98,7 +98,7 @@ describe('a task', () => {
     expect(await perform(task(1, 'provision_user', other))).toMatchObject({ outcome: 'completed' })
   })
 
-  test('SG-20 a receipt says that something had been changed by hand', async () => {
+  test('a receipt says that something had been changed by hand', async () => {
     await perform(task(1, 'provision_user'))
     await book.keep({ ...book.get(allocation_id)!, drift_found_at: now().toISOString() })
     expect(await perform(task(2, 'install_authorized_keys'))).toMatchObject({ receipt: { drift_found: true } })

@@ -67,7 +67,7 @@ const run = () => {
   return { child, lines }
 }
 
-test('SG-15 SG-22 one file enrols, runs and answers on the system’s own Node, with nothing else of ours near it', async () => {
+test('SG-22 one file enrols, runs and answers on the system’s own Node, with nothing else of ours near it', async () => {
   expect(readFileSync(file, 'utf8').match(/^import .* from "(?!node:)/m)).toBeNull()
   expect(await ask('status')).toMatchObject({ code: 3, stdout: 'The agent does not run.\n' })
   expect(await ask('status', '--json')).toMatchObject({ stdout: '{"is_running":false}\n' })

@@ -67,7 +67,7 @@ const newNode = async (sku: string) => {
 const endOf = async (child: ChildProcess) =>
   child.exitCode === null && child.signalCode === null ? once(child, 'exit') : [child.exitCode, child.signalCode]
 
-test.for(steps)('SG-10 S7 killed %s, the agent converges, and each task counts once', async (step) => {
+test.for(steps)('SG-10 killed %s, the agent converges, and each task counts once', async (step) => {
   const { folder, node_id, id, username } = await newNode(`kill-${steps.indexOf(step)}`)
   expect(await endOf(start(folder, step))).toEqual([null, 'SIGKILL'])
   const next = start(folder)
@@ -89,7 +89,7 @@ test.for(steps)('SG-10 S7 killed %s, the agent converges, and each task counts o
   expect(await endOf(next)).toEqual([0, null])
 })
 
-test('SG-10 S7 an agent that says so before it is done is found out', async () => {
+test('SG-10 an agent that says so before it is done is found out', async () => {
   const { folder, id, username } = await newNode('kill-hasty')
   expect(await endOf(start(folder, 'after a report is heard', 'hasty'))).toEqual([null, 'SIGKILL'])
   start(folder, 'never', 'hasty')
