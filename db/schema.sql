@@ -82,7 +82,6 @@ create table allocations (
   constraint allocations_confirmed CHECK ((((confirmed_generation >= 0) AND (confirmed_generation <= generation)) AND ((confirmed_generation = 0) = (confirmed_at IS NULL)))),
   constraint allocations_epoch_check CHECK ((epoch > 0)),
   constraint allocations_failure_check CHECK ((length(failure) <= 100)),
-  constraint allocations_generation_check CHECK ((generation >= 0)),
   constraint allocations_gpus_check CHECK (((gpus >= 0) AND (gpus <= 1024))),
   constraint allocations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
   constraint allocations_placed CHECK (((node_id IS NULL) = (username_on_node IS NULL))),

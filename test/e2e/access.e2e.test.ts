@@ -44,7 +44,7 @@ describe('who may enter changes all the time, on three servers, while two nodes 
       const place = await accessPlace(world, broken, 2)
       try {
         const found = async () => {
-          for (let batch = 1; batch <= 10; batch += 1) if ((await playBatch(place, 10, 5000)).length > 0) return batch
+          for (let batch = 1; batch <= 10; batch += 1) if ((await playBatch(place, 10)).length > 0) return batch
           return Number.NaN
         }
         // The sound build has to last ten times as long as each of these.

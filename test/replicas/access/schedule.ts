@@ -114,9 +114,9 @@ export const playSchedule = async (place: AccessPlace, changes = 10): Promise<{ 
 const isOpenTask = `select count(*)::int as n from node_tasks where state in ('queued', 'dispatched') and type like 'allocation.%'`
 
 /** Lets the nodes do all that there is to do, and then gives them what was to come late. */
-const quiet = async ({ nodes, world: { sql } }: AccessPlace, within_ms: number): Promise<string[]> => {
+const quiet = async ({ nodes, world: { sql } }: AccessPlace): Promise<string[]> => {
   for (const node of nodes) node.calm()
-  const until = performance.now() + within_ms
+  const until = performance.now() + 60_000
   for (;;) {
     const [row] = await sql<{ n: number }>(isOpenTask)
     if (row!.n === 0) break
@@ -159,9 +159,9 @@ const judge = async ({ nodes, world: { sql }, history, call }: AccessPlace, ids:
 }
 
 /** So many schedules, some at a time; then all is let come to rest and judged. */
-export const playBatch = async (place: AccessPlace, schedules: number, quiet_ms = 60_000): Promise<string[]> => {
+export const playBatch = async (place: AccessPlace, schedules: number): Promise<string[]> => {
   const played = await Promise.all(Array.from({ length: schedules }, () => playSchedule(place)))
-  const unquiet = await quiet(place, quiet_ms)
+  const unquiet = await quiet(place)
   return [
     ...played.flatMap(({ faults }) => faults),
     ...unquiet,
