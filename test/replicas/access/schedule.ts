@@ -55,7 +55,7 @@ const cast = async ({ world: { sql, issuer } }: AccessPlace) => {
 }
 
 /** One allocation, and so many changes of who may enter it, by three at a time, each by another server. */
-export const playSchedule = async (place: AccessPlace, changes = 10): Promise<{ id: string; faults: string[] }> => {
+const playSchedule = async (place: AccessPlace, changes = 10): Promise<{ id: string; faults: string[] }> => {
   const { chance, call } = place
   const { people, keys, own } = await cast(place)
   const faults: string[] = []
