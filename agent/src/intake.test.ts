@@ -172,6 +172,14 @@ describe('what is not to be performed', () => {
       },
     ],
     [
+      'under another name than its certificate’s',
+      async () => {
+        const strange = await authority.newSigner()
+        const task = { ...strange.signed(install(1, 'a')), kid: 'another' }
+        return { task, signers: [{ ...strange.listed, kid: 'another' }] }
+      },
+    ],
+    [
       'whose certificate has ended',
       async () => {
         const strange = await authority.newSigner((key, kid) =>

@@ -75,6 +75,11 @@ describe('a task', () => {
     expect(await perform(task(2, 'provision_user'))).toEqual({ outcome: 'superseded', generation: 2, receipt: { applied_generation: 9 } })
   })
 
+  test('what is there is never forgotten', async () => {
+    await perform(task(1, 'provision_user'))
+    expect((await openAllocationBook(state, new Date(now().getTime() + 400 * 864e5))).all()).toHaveLength(1)
+  })
+
   test('what is gone is forgotten when no task of its time can be good any more', async () => {
     await perform(task(9, 'deprovision_user'))
     const later = (days: number) => new Date(now().getTime() + days * 864e5)
