@@ -12,23 +12,33 @@ export interface StagedKey {
   readonly fingerprint: string
 }
 
+const done = async (asked: Promise<Answered>, status: number) => {
+  const answered = await asked
+  if (answered.status !== status) throw new Error(`was to be answered ${status}: ${answered.status} ${answered.text}`)
+  return answered.body
+}
+
+/** A key of that person's: a new one, or one that is there already under another name. */
+export const keyOf = (live: LiveServer, person: string, public_key = newKeyLine()): Promise<StagedKey> =>
+  done(live.call(person, 'POST', '/api/v1/ssh-keys', { body: { name: 'laptop', public_key } }), 201)
+
+/** A key of a project's automation. */
+export const automationKey = (
+  live: LiveServer,
+  project_id: string = project.aurora,
+  person = 'asha',
+  public_key = newKeyLine(),
+): Promise<StagedKey> =>
+  done(live.call(person, 'POST', `/api/v1/projects/${project_id}/ssh-keys`, { body: { name: 'robot', public_key } }), 201)
+
 /** A node with much room, and how people come to keys, allocations and grants there: by the API, as anybody. */
 export const accessStage = async (live: LiveServer, mishaps: Mishaps = {}, kind: NodeKind = {}) => {
   const shape = { region: 'eu-1', sku: 'h100', ...kind }
   const node = await enrolledNode(live, { gpus: 1024, ...shape })
   const model = modelNode(live, node, mishaps)
 
-  const done = async (asked: Promise<Answered>, status: number) => {
-    const answered = await asked
-    if (answered.status !== status) throw new Error(`was to be answered ${status}: ${answered.status} ${answered.text}`)
-    return answered.body
-  }
-
-  /** A new key, or one that is there already under another name. */
-  const key = (person: string, public_key = newKeyLine()): Promise<StagedKey> =>
-    done(live.call(person, 'POST', '/api/v1/ssh-keys', { body: { name: 'laptop', public_key } }), 201)
-  const projectKey = (person = 'asha', public_key = newKeyLine(), project_id: string = project.aurora): Promise<StagedKey> =>
-    done(live.call(person, 'POST', `/api/v1/projects/${project_id}/ssh-keys`, { body: { name: 'robot', public_key } }), 201)
+  const key = (person: string, public_key?: string) => keyOf(live, person, public_key)
+  const projectKey = (person = 'asha', public_key?: string, project_id?: string) => automationKey(live, project_id, person, public_key)
 
   /** Asked for and, unless it is to wait, brought as far as `active`. */
   const allocation = async (person = 'asha', keys: readonly StagedKey[] = [], is_settled = true): Promise<{ id: string }> => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { keyOf } from '../../../test/access-stage.ts'
+import { type Scene, sceneOn } from '../../../test/allocation-scene.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
-import { keyOf, type Scene, sceneOn } from './testing/scene.ts'
 
 const { project, user } = seeded
 

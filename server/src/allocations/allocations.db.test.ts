@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { automationKey, keyOf } from '../../../test/access-stage.ts'
+import { type Scene, sceneOn } from '../../../test/allocation-scene.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
-import { automationKey, keyOf, type Scene, sceneOn } from './testing/scene.ts'
 
 const { org, project, user } = seeded
 const nobody = '00000000-0000-7000-8000-000000000000'

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { sceneOn } from '../../../test/allocation-scene.ts'
 import { registeredNode } from '../../../test/enrolled-node.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { tendAllocations } from './tend-allocations.ts'
-import { sceneOn } from './testing/scene.ts'
 
 let live: LiveServer
 /** The same product as three processes. */

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SignedTask } from '@gatehouse/contract/node-tasks'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { automationKey, keyOf } from '../../../test/access-stage.ts'
+import { type Scene, sceneOn } from '../../../test/allocation-scene.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { tendAllocations } from './tend-allocations.ts'
-import { automationKey, keyOf, type Scene, sceneOn } from './testing/scene.ts'
 
 const { org, project, user } = seeded
 
@@ -100,7 +101,7 @@ describe('a node that cannot', () => {
     await scene.setKeys(id, [])
     const told = await scene.node.wait()
     const [task] = told.body.tasks as SignedTask[]
-    const receipt = { applied_generation: task!.generation, drift_found: true }
+    const receipt = { applied_generation: task!.generation, set_hash: task!.params.set_hash as string, drift_found: true }
     await scene.node.report(task!, { outcome: 'completed', generation: task!.generation, receipt })
     const rows = await live.sql(`select severity from audit_logs where action = 'allocation.ssh_keys.restore' and resource_id = $1`, [id])
     expect(rows).toEqual([{ severity: 'warning' }])

@@ -1,7 +1,6 @@
-import { enrolledNode } from '../../../../test/enrolled-node.ts'
-import { type LiveServer, type Sending, seeded } from '../../../../test/live-server.ts'
-import { type Mishaps, modelNode } from '../../../../test/model-node.ts'
-import { newKeyLine } from '../../../../test/ssh-key-lines.ts'
+import { accessStage } from './access-stage.ts'
+import { type LiveServer, type Sending, seeded } from './live-server.ts'
+import type { Mishaps } from './model-node.ts'
 
 const { project } = seeded
 let made = 0
@@ -10,8 +9,7 @@ let made = 0
 export const sceneOn = async (live: LiveServer, gpus = 8, mishaps: Mishaps = {}) => {
   made += 1
   const pool = { region: `eu-${made}`, sku: 'h100' }
-  const enrolled = await enrolledNode(live, { ...pool, gpus })
-  const node = modelNode(live, enrolled, mishaps)
+  const { model: node, onNode } = await accessStage(live, mishaps, { ...pool, gpus })
   const path = (id: string, more = '') => `/api/v1/allocations/${id}${more}`
   const ask = (body: object = {}, who: string | null = 'asha', sending: Sending = {}, base?: string) =>
     live.call(
@@ -25,7 +23,6 @@ export const sceneOn = async (live: LiveServer, gpus = 8, mishaps: Mishaps = {})
   return {
     pool,
     node,
-    enrolled,
     path,
     ask,
     read,
@@ -42,19 +39,7 @@ export const sceneOn = async (live: LiveServer, gpus = 8, mishaps: Mishaps = {})
       return asked.id
     },
     /** As the node holds it. */
-    keysOn: (id: string) => [...(node.held.get(id)?.keys ?? [])],
+    keysOn: (id: string) => [...onNode(id)],
   }
 }
 export type Scene = Awaited<ReturnType<typeof sceneOn>>
-
-/** A key of that person's. */
-export const keyOf = async (live: LiveServer, who: string): Promise<{ id: string; fingerprint: string }> =>
-  (await live.call(who, 'POST', '/api/v1/ssh-keys', { body: { name: 'laptop', public_key: newKeyLine() } })).body
-
-/** A key of the project's automation. */
-export const automationKey = async (
-  live: LiveServer,
-  project_id: string = project.aurora,
-  who = 'asha',
-): Promise<{ id: string; fingerprint: string }> =>
-  (await live.call(who, 'POST', `/api/v1/projects/${project_id}/ssh-keys`, { body: { name: 'robot', public_key: newKeyLine() } })).body
