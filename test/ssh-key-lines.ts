@@ -18,7 +18,7 @@ const pemOf = (key: { export: (options: { type: 'spki'; format: 'pem' }) => stri
   key.export({ type: 'spki', format: 'pem' })
 
 export const rsaFields = (exponent: bigint, modulus: bigint): Buffer[] => [wireNumber(exponent), wireNumber(modulus)]
-export const newRsaFields = (modulusLength: number): Buffer[] => {
+const newRsaFields = (modulusLength: number): Buffer[] => {
   const { e, n } = jwkOf(pemOf(generateKeyPairSync('rsa', { modulusLength }).publicKey))
   return rsaFields(numberOf(bytesOf(e)), numberOf(bytesOf(n)))
 }

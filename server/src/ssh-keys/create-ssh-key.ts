@@ -1,11 +1,11 @@
-import type { createProjectSshKey as CreateInProject, createSshKey as CreateOwn } from '@gatehouse/contract/ssh-keys'
+import type { createProjectSshKey as CreateInProject, createSshKey as CreateOwn, SshKey } from '@gatehouse/contract/ssh-keys'
 import { record } from '../audit/record.ts'
 import type { Answering } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { readPolicy } from '../policies/read-policy.ts'
 import type { Work } from '../work/work.ts'
-import { authorizeIn, authorizeOwn, ownedBy, ownedIn, recordedIn } from './key-owner.ts'
+import { type Managed, managedIn, managedOwn } from './key-owner.ts'
 import { insertSshKey, type KeyOwner, keysSoFar } from './ssh-key-queries.ts'
 import { type PublicKey, parsePublicKey } from './ssh-public-key.ts'
 
@@ -25,36 +25,27 @@ const requireRoom = async (work: Work, owner: KeyOwner, { fingerprint }: PublicK
   if (count >= limit) throw new Problem('limit_reached', { policy, limit })
 }
 
-export const createSshKey: Answering<typeof CreateOwn> = async (work, { body: { name, public_key, reason = null } }) => {
-  const self = await authorizeOwn(work)
+interface Wanted {
+  readonly name: string
+  readonly public_key: string
+  readonly reason?: string
+}
+
+const create = async (work: Work, { proof, owner, noun, recorded }: Managed, { name, public_key, reason }: Wanted): Promise<SshKey> => {
   const key = keyIn(public_key)
-  const owner = ownedBy(self.id)
   await requireRoom(work, owner, key)
-  const made = await work.tx.one(insertSshKey(self, { id: newId('ssh key'), name, owner, ...key }, work.actor, work.now))
+  const made = await work.tx.one(insertSshKey(proof, { id: newId('ssh key'), name, owner, ...key }, work.actor, work.now))
   record(work, {
-    action: 'ssh_key.create',
+    action: `${noun}.create`,
     resource_type: 'ssh_key',
     resource_id: made.id,
-    metadata: { name, key_type: key.key_type, bits: key.bits, fingerprint: key.fingerprint, reason },
+    ...recorded,
+    metadata: { name, key_type: key.key_type, bits: key.bits, fingerprint: key.fingerprint, reason: reason ?? null },
   })
   return made
 }
 
-export const createProjectSshKey: Answering<typeof CreateInProject> = async (
-  work,
-  { params, body: { name, public_key, reason = null } },
-) => {
-  const project = await authorizeIn(work, params.project_id)
-  const key = keyIn(public_key)
-  const owner = ownedIn(project)
-  await requireRoom(work, owner, key)
-  const made = await work.tx.one(insertSshKey(project, { id: newId('ssh key'), name, owner, ...key }, work.actor, work.now))
-  record(work, {
-    action: 'project.ssh_key.create',
-    resource_type: 'ssh_key',
-    resource_id: made.id,
-    ...recordedIn(project),
-    metadata: { name, key_type: key.key_type, bits: key.bits, fingerprint: key.fingerprint, reason },
-  })
-  return made
-}
+export const createSshKey: Answering<typeof CreateOwn> = async (work, { body }) => create(work, await managedOwn(work), body)
+
+export const createProjectSshKey: Answering<typeof CreateInProject> = async (work, { params, body }) =>
+  create(work, await managedIn(work, params.project_id), body)

@@ -2,44 +2,33 @@ import type { deleteProjectSshKey as DeleteInProject, deleteSshKey as DeleteOwn 
 import { record } from '../audit/record.ts'
 import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
-import { authorizeIn, authorizeOwn, recordedIn } from './key-owner.ts'
+import type { Work } from '../work/work.ts'
+import { type Managed, managedIn, managedOwn } from './key-owner.ts'
 import type { SshKeySubscribers } from './ssh-key.ts'
-import { endSshKey, lockSshKey, type SshKeyRow } from './ssh-key-queries.ts'
+import { endSshKey, lockSshKey } from './ssh-key-queries.ts'
 
-/** One that is there, but another's, is told like one that is not. */
-const owned = (key: SshKeyRow | undefined, isOwned: (key: SshKeyRow) => boolean): SshKeyRow => {
-  if (!key || !isOwned(key)) throw new Problem('ssh_key_not_found')
-  return key
+const end = async (
+  work: Work,
+  { onSshKeyDeleted }: SshKeySubscribers,
+  { proof, owner, noun, recorded }: Managed,
+  ssh_key_id: string,
+  reason = 'deleted',
+): Promise<void> => {
+  const key = await work.tx.maybe(lockSshKey(ssh_key_id))
+  // One that is there, but another's, is told like one that is not.
+  if (!key || key.user_id !== owner.user_id || key.project_id !== owner.project_id) throw new Problem('ssh_key_not_found')
+  const { id, user_id, project_id, fingerprint } = key
+  await work.tx.one(endSshKey(proof, id, work.actor.id, reason, work.now))
+  record(work, { action: `${noun}.delete`, resource_type: 'ssh_key', resource_id: id, ...recorded, metadata: { fingerprint, reason } })
+  for (const subscriber of onSshKeyDeleted) await subscriber(work, { id, user_id, project_id, fingerprint }, reason)
 }
 
 export const deleteSshKey =
-  ({ onSshKeyDeleted }: SshKeySubscribers): Answering<typeof DeleteOwn> =>
-  async (work, { params, body: { reason = 'deleted' } }) => {
-    const self = await authorizeOwn(work, params.ssh_key_id)
-    const { id, user_id, project_id, fingerprint } = owned(
-      await work.tx.maybe(lockSshKey(params.ssh_key_id)),
-      (key) => key.user_id === work.actor.id,
-    )
-    await work.tx.one(endSshKey(self, id, work.actor.id, reason, work.now))
-    record(work, { action: 'ssh_key.delete', resource_type: 'ssh_key', resource_id: id, metadata: { fingerprint, reason } })
-    for (const subscriber of onSshKeyDeleted) await subscriber(work, { id, user_id, project_id, fingerprint }, reason)
-  }
+  (subscribers: SshKeySubscribers): Answering<typeof DeleteOwn> =>
+  async (work, { params: { ssh_key_id }, body }) =>
+    end(work, subscribers, await managedOwn(work, ssh_key_id), ssh_key_id, body.reason)
 
 export const deleteProjectSshKey =
-  ({ onSshKeyDeleted }: SshKeySubscribers): Answering<typeof DeleteInProject> =>
-  async (work, { params, body: { reason = 'deleted' } }) => {
-    const project = await authorizeIn(work, params.project_id, params.ssh_key_id)
-    const { id, user_id, project_id, fingerprint } = owned(
-      await work.tx.maybe(lockSshKey(params.ssh_key_id)),
-      (key) => key.project_id === project.id,
-    )
-    await work.tx.one(endSshKey(project, id, work.actor.id, reason, work.now))
-    record(work, {
-      action: 'project.ssh_key.delete',
-      resource_type: 'ssh_key',
-      resource_id: id,
-      ...recordedIn(project),
-      metadata: { fingerprint, reason },
-    })
-    for (const subscriber of onSshKeyDeleted) await subscriber(work, { id, user_id, project_id, fingerprint }, reason)
-  }
+  (subscribers: SshKeySubscribers): Answering<typeof DeleteInProject> =>
+  async (work, { params: { project_id, ssh_key_id }, body }) =>
+    end(work, subscribers, await managedIn(work, project_id, ssh_key_id), ssh_key_id, body.reason)

@@ -22,10 +22,6 @@ export const SshKeyRow = Exactly({
 })
 export type SshKeyRow = Static<typeof SshKeyRow>
 
-/** Those among them that are still there. */
-export const findSshKeys = (ids: readonly string[]) => sql(SshKeyRow)`
-  select ${columns(SshKeyRow)} from ssh_public_keys where id = any (${ids}::uuid[]) and deleted_at is null order by id`
-
 /** For whoever ends it. */
 export const lockSshKey = (id: string) => sql(SshKeyRow)`
   select ${columns(SshKeyRow)} from ssh_public_keys where id = ${id} and deleted_at is null for no key update`
@@ -69,7 +65,7 @@ export interface KeyOwner {
   readonly project_id: string | null
 }
 
-type Managing = Authorized<'me.ssh_key.manage', { id: string }> | Authorized<'project.ssh_key.manage', Project>
+export type Managing = Authorized<'me.ssh_key.manage', { id: string }> | Authorized<'project.ssh_key.manage', Project>
 interface NewKey extends PublicKey {
   readonly id: string
   readonly name: string
