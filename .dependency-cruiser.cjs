@@ -28,6 +28,7 @@ const rooms = {
   'ssh-keys': ['tenancy', ...rails],
   allocations: ['nodes', 'ssh-keys', 'tenancy', ...rails],
   'access-grants': ['allocations', 'ssh-keys', 'nodes', 'principals', 'tenancy', ...rails],
+  'ssh-sessions': ['allocations', 'nodes', ...rails],
   oauth: ['tokens', 'keys', 'service-accounts', ...rails],
 }
 

@@ -100,7 +100,7 @@ export const TaskResult = Named('TaskResult', {
   receipt: Type.Optional(
     Exactly({
       /** Which generation the node has applied when it says this. */
-      applied_generation: Type.Integer({ minimum: 0 }),
+      applied_generation: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
       set_hash: Type.Optional(Type.String({ maxLength: 64 })),
       fingerprints: Type.Optional(Type.Array(Fingerprint, { maxItems: 1000 })),
       grant_ids: Type.Optional(Type.Array(Id('access grant'), { maxItems: 1000 })),

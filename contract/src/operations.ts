@@ -5,6 +5,7 @@ import * as constraints from './constraints.ts'
 import * as decisions from './decisions.ts'
 import * as invitations from './invitations.ts'
 import * as members from './members.ts'
+import * as nodeEvents from './node-events.ts'
 import * as nodes from './nodes.ts'
 import * as oauth from './oauth.ts'
 import type { Operation } from './operation.ts'
@@ -45,6 +46,7 @@ export const operations: readonly Operation[] = [
   sshKeys,
   allocations,
   accessGrants,
+  nodeEvents,
 ]
   .flatMap((file) => Object.values(file).filter(isOperation))
   .sort((a, b) => (a.id < b.id ? -1 : 1))

@@ -22,6 +22,7 @@ import { nodeTasking } from './nodes/tasking.ts'
 import { forgetUsedProofs } from './oauth/used-proofs.ts'
 import { openInstallation } from './open-installation.ts'
 import { humanTokens } from './principals/oidc/human-tokens.ts'
+import { forgetNodeEvents } from './ssh-sessions/forget-events.ts'
 import { sentenceOf } from './start-sentence.ts'
 import { loggerOptions } from './telemetry/logger-options.ts'
 import { createMetrics } from './telemetry/metrics.ts'
@@ -99,6 +100,7 @@ const start = async () => {
   }
   const sweep = every(600, 'sweeping old answers', () => forgetOldAnswers(database))
   const proofs = every(600, 'sweeping used proofs', () => forgetUsedProofs(database))
+  const events = every(600, 'sweeping ids of what nodes have told', () => forgetNodeEvents(database))
   const checkpoint = every(config.checkpoint_seconds, 'writing a checkpoint', async () => {
     try {
       metrics.checkpointed(await writeCheckpoint(database, checkpoints))
@@ -132,7 +134,7 @@ const start = async () => {
     if (stopping) return
     stopping = true
     log.info({ because }, 'stopping')
-    for (const { timer } of [sweep, proofs, checkpoint, counts, keys, signers, tasks, allocations, access]) clearInterval(timer)
+    for (const { timer } of [sweep, proofs, events, checkpoint, counts, keys, signers, tasks, allocations, access]) clearInterval(timer)
     // Requests under way are answered; what comes after gets no connection.
     renewal.stop()
     // The nodes' door first: what is still written aside ends with the other.

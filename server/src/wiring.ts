@@ -45,6 +45,7 @@ import { requireAnotherSuperadmin } from './roles/last-superadmin.ts'
 import { roleRoutes } from './roles/role-routes.ts'
 import { serviceAccountRoutes } from './service-accounts/service-account-routes.ts'
 import { sshKeyRoutes } from './ssh-keys/ssh-key-routes.ts'
+import { sshSessionRoutes } from './ssh-sessions/ssh-session-routes.ts'
 import type { TenancySubscribers } from './tenancy/subscribers.ts'
 import { tenancyRoutes } from './tenancy/tenancy-routes.ts'
 import { endTokensOfOrganization, endTokensOfProject } from './tokens/end-with-scope.ts'
@@ -111,6 +112,7 @@ const answersWith = ({ verify, keys, tasks: { signing } }: Pick<Parts, 'verify' 
   ...sshKeyRoutes({ onSshKeyDeleted: [endAccessOfKey(signing)] }),
   ...allocationRoutes(allocationParts(signing)),
   ...accessGrantRoutes(signing),
+  ...sshSessionRoutes,
   ...invitationRoutes,
   ...policyAdminRoutes,
   ...auditTrailRoutes(verify),

@@ -41,5 +41,6 @@ export const onAccessGrants: Readonly<Record<string, RightfulCall>> = {
   'allocation.access_grant.list': own,
   'allocation.access_grant.create': { ...own, body: { grantee_user_id: user('axel'), ssh_key_id: keyOf('new'), ...because } },
   'allocation.access_grant.revoke': { ...own, params: { ...own.params, grant_id: grantOf('own') }, body: because },
+  'allocation.ssh_session.list': own,
   'project.member.ssh_key.list': { person: 'amara', params: { project_id: project.aurora, user_id: user('axel') } },
 }

@@ -266,6 +266,13 @@ const nodeTask = (changed: Record<string, string> = {}) =>
     ...changed,
   })
 
+const sshSession = (changed: Record<string, string> = {}) =>
+  inserting('ssh_sessions', {
+    ...{ id: ':new', node_id: ':host', session_id: `'x.1'`, allocation_id: ':allocation', fingerprint: `'SHA256:' || repeat('a', 43)` },
+    ...{ user_ids: `'{}'`, grant_ids: `'{}'`, started_at: 'now()' },
+    ...changed,
+  })
+
 const publicKey = (changed: Record<string, string> = {}) =>
   serviceAccountKey({ salt: 'null', secret_hash: 'null', alg: `'ES256'`, public_jwk: `'{}'`, ...changed })
 const usedProof = (changed: Record<string, string> = {}) => {
@@ -333,7 +340,9 @@ const world = `
   ${nodeAuthority()};
   ${taskSigner(activeSigner)};
   ${taskSigner(stagedSigner)};
-  ${nodeTask()};`
+  ${nodeTask()};
+  ${sshSession({ session_id: `'there'` })};
+  insert into node_events (node_id, event_id, told_at) values (:host, :new, now());`
 
 let clone: ClonedDatabase
 beforeAll(async () => {
@@ -1029,6 +1038,25 @@ const refused: [proves: string, what: string, constraint: string, text: string][
   ['SG-16', 'a task that waits and was reported', 'node_tasks_states', nodeTask({ reported_at: 'now()', result: `'{}'` })],
   ['SG-16', 'a report without a word', 'node_tasks_reported_whole', nodeTask({ state: `'superseded'`, reported_at: 'now()' })],
   ['SG-10', 'two open tasks of one type for an allocation', 'node_tasks_one_open', nodeTask({ generation: '2' })],
+  ['SG-21', 'one session of a node twice', 'ssh_sessions_one', sshSession({ session_id: `'there'` })],
+  ['SG-21', 'a session that is called by a path', 'ssh_sessions_session_id_check', sshSession({ session_id: `'../x'` })],
+  ['SG-21', 'a session of no key', 'ssh_sessions_fingerprint_check', sshSession({ fingerprint: `'SHA256:'` })],
+  ['SG-21', 'a session from a whole sentence', 'ssh_sessions_source_ip_check', sshSession({ source_ip: `repeat('1', 46)` })],
+  ['SG-21', 'a session of which nothing was told', 'ssh_sessions_told_of', sshSession({ started_at: 'null' })],
+  ['SG-21', 'a session that ended for no cause', 'ssh_sessions_end_whole', sshSession({ ended_at: 'now()' })],
+  ['SG-19', 'a session that goes on and whose processes were ended', 'ssh_sessions_end_whole', sshSession({ processes_ended: '1' })],
+  [
+    'SG-21',
+    'a session that ended for an unknown cause',
+    'ssh_sessions_end_cause_check',
+    sshSession({ ended_at: 'now()', end_cause: `'bored'` }),
+  ],
+  [
+    'SG-19',
+    'less than no process ended',
+    'ssh_sessions_processes_ended_check',
+    sshSession({ ended_at: 'now()', end_cause: `'closed'`, processes_ended: '-1' }),
+  ],
   ['SG-22', 'a second authority', 'node_authorities_one_active', nodeAuthority()],
   [
     'SG-22',
@@ -1167,6 +1195,7 @@ const tables = [
   ...['service_accounts', 'service_account_keys', 'signing_keys', 'used_proofs', 'issued_tokens', 'token_cutoffs'],
   ...['nodes', 'node_authorities', 'node_enrolments', 'node_certificates', 'task_signers', 'node_tasks'],
   ...['ssh_public_keys', 'allocations', 'allocation_ssh_public_keys', 'allocation_access_grants'],
+  ...['ssh_sessions', 'node_events'],
 ]
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])
