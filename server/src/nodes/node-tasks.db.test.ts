@@ -25,6 +25,8 @@ const waitAs = (who: EnrolledNode, run: string, wait_seconds = 0) =>
 const typesOf = (tasks: readonly SignedTask[]) => tasks.map(({ type, generation }) => `${type.split('.')[1]} ${generation}`)
 const rowOf = async (id: string) => (await live.sql('select * from node_tasks where id = $1', [id]))[0]!
 const done = (generation: number) => ({ outcome: 'completed', generation }) as const
+/** Of the set that `queued` sends. */
+const installed = (generation: number) => ({ ...done(generation), receipt: { applied_generation: generation, set_hash: 'none' } })
 
 describe('what a node is given', () => {
   test('SG-22 a task as it was queued, signed by a version that the pinned authority vouches for, and recorded for its tenant', async () => {
@@ -182,7 +184,7 @@ describe('what a node says', () => {
     const { id } = await queued(live.database, node.id, 'allocation.install_authorized_keys', 3, allocation)
     await given(node, id)
     await queued(live.database, node.id, 'allocation.install_authorized_keys', 4, allocation)
-    const answered = await reported(node, id, { ...done(3), receipt: { applied_generation: 3 } })
+    const answered = await reported(node, id, signedResult(node.key, id, installed(3)))
     expect(answered).toMatchObject({ status: 200, body: { state: 'superseded' } })
     expect(await rowOf(id)).toMatchObject({ state: 'superseded', result: { outcome: 'completed' } })
     const [row] = await live.sql('select confirmed_generation::int as confirmed from allocations where id = $1', [allocation.id])
@@ -221,6 +223,46 @@ describe('what a node says', () => {
     ed.stop()
   })
 
+  test('SG-19 SG-20 that keys were put in force or an account put away is believed on a signed receipt of that very set; else it is pending', async () => {
+    const allocation = await placedAllocation(live, node.id)
+    const { id } = await queued(live.database, node.id, 'allocation.install_authorized_keys', 5, allocation)
+    await given(node, id)
+    const confirmed = async () =>
+      (await live.sql('select confirmed_generation::int as confirmed from allocations where id = $1', [allocation.id]))[0]!.confirmed
+    const refusals = () =>
+      live.sql(`select * from audit_logs where action = 'node.task.report' and resource_id = $1 and result = 'denied' order by seq`, [id])
+    const good = signedResult(node.key, id, installed(5))
+    const { receipt_signature: _signature, ...unsigned } = good
+    const bad = [
+      done(5),
+      unsigned,
+      signedResult(node.key, id, { ...done(5), receipt: { applied_generation: 5 } }),
+      signedResult(node.key, id, { ...done(5), receipt: { applied_generation: 5, set_hash: 'another' } }),
+    ]
+    for (const body of bad)
+      expect(await reported(node, id, body)).toMatchObject({ status: 403, body: { details: { reason_code: 'permission_denied' } } })
+    expect([(await rowOf(id)).state, await confirmed()]).toEqual(['dispatched', 0])
+    expect(await refusals()).toMatchObject(bad.map(() => ({ severity: 'high', reason_code: 'permission_denied' })))
+    expect((await reported(node, id, good)).body.state).toBe('completed')
+    expect(await confirmed()).toBe(5)
+    const away = await queued(live.database, node.id, 'allocation.deprovision_user', 6, allocation)
+    await given(node, away.id)
+    expect((await reported(node, away.id, done(6))).status).toBe(403)
+    const sessions_ended = [
+      { session_id: 'x.1', fingerprint: `SHA256:${'a'.repeat(43)}`, processes_ended: 2, may_have_left_processes: true },
+    ]
+    const receipt = { applied_generation: 6, fingerprints: [], grant_ids: [], sessions_ended }
+    const gone = signedResult(node.key, away.id, { ...done(6), receipt })
+    expect((await reported(node, away.id, gone)).body.state).toBe('completed')
+    // With the task, and in the record.
+    expect((await rowOf(away.id)).result).toEqual(gone)
+    const [row] = await live.sql(
+      `select metadata, tenant_id from audit_logs where action = 'node.task.report' and resource_id = $1 and result = 'success'`,
+      [away.id],
+    )
+    expect(row).toMatchObject({ tenant_id: org.aurora, metadata: { receipt, receipt_signature: gone.receipt_signature } })
+  })
+
   test('SG-10 a result that cannot be about this task is refused', async () => {
     const allocation = await placedAllocation(live, node.id)
     const { id } = await queued(live.database, node.id, 'allocation.install_authorized_keys', 5, allocation)
@@ -228,7 +270,7 @@ describe('what a node says', () => {
     const bodies = [
       done(4),
       done(6),
-      { ...done(5), receipt: { applied_generation: 4 } },
+      signedResult(node.key, id, { ...done(5), receipt: { applied_generation: 4, set_hash: 'none' } }),
       { outcome: 'superseded', generation: 5, receipt: { applied_generation: 5 } },
     ]
     for (const body of bodies) expect((await reported(node, id, body)).status).toBe(403)

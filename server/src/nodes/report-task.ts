@@ -23,7 +23,7 @@ const refused = (reason_code: 'scope_mismatch' | 'permission_denied') => new Pro
 /** Whatever is wrong with it, the node is told the same, and it is recorded as what a broken or taken node would do. */
 const requireFitting = async ({ tx, now }: Work, task: TaskRow, result: TaskResult): Promise<void> => {
   if (task.dispatched_at === null || task.reported_at !== null) throw refused('permission_denied')
-  if (!fits(task.generation, result)) throw refused('permission_denied')
+  if (!fits(task, result)) throw refused('permission_denied')
   if (result.receipt_signature === undefined) return
   const keys = await tx.many(receiptKeysOf(task.node_id, now))
   const public_keys = keys.map(({ public_key }) => public_key)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type EnrolledNode, enrolledNode, registeredNode } from '../../../test/enrolled-node.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
-import { modelNode } from '../../../test/model-node.ts'
+import { modelNode, signedResult } from '../../../test/model-node.ts'
 import { placedAllocation, probed, queued } from '../../../test/task-world.ts'
 
 let live: LiveServer
@@ -55,7 +55,8 @@ test('SG-10 what a node says of a task that has expired meanwhile is heard', asy
   await node.call('GET', `/internal/v1/nodes/${node.id}/tasks/wait?wait_seconds=0&run=${run}`)
   await age(id, '2 hours')
   await live.tasking.tendTasks()
-  const answered = await node.call('POST', `/internal/v1/nodes/${node.id}/tasks/${id}/result`, { outcome: 'completed', generation: 6 })
+  const result = { outcome: 'completed', generation: 6, receipt: { applied_generation: 6, set_hash: 'none' } } as const
+  const answered = await node.call('POST', `/internal/v1/nodes/${node.id}/tasks/${id}/result`, signedResult(node.key, id, result))
   expect(answered).toMatchObject({ status: 200, body: { state: 'expired' } })
   const [row] = await live.sql('select confirmed_generation::int as confirmed from allocations where id = $1', [allocation.id])
   expect(row).toEqual({ confirmed: 6 })
