@@ -345,6 +345,16 @@ create table node_enrolments (
 CREATE UNIQUE INDEX node_enrolments_one_open ON public.node_enrolments USING btree (node_id) WHERE (ended_at IS NULL);
 grant insert, select, update on node_enrolments to gatehouse_app;
 
+create table node_events (
+  node_id uuid not null,
+  event_id uuid not null,
+  told_at timestamp with time zone not null,
+  constraint node_events_pkey PRIMARY KEY (node_id, event_id),
+  constraint node_events_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id)
+);
+CREATE INDEX node_events_by_time ON public.node_events USING btree (told_at);
+grant delete, insert, select on node_events to gatehouse_app;
+
 create table node_tasks (
   id uuid not null,
   node_id uuid not null,
@@ -884,6 +894,35 @@ create table ssh_public_keys (
 CREATE UNIQUE INDEX ssh_key_already_exists ON public.ssh_public_keys USING btree (user_id, fingerprint) WHERE ((deleted_at IS NULL) AND (user_id IS NOT NULL));
 CREATE UNIQUE INDEX ssh_key_already_exists_in_project ON public.ssh_public_keys USING btree (project_id, fingerprint) WHERE ((deleted_at IS NULL) AND (project_id IS NOT NULL));
 grant insert, select, update on ssh_public_keys to gatehouse_app;
+
+create table ssh_sessions (
+  id uuid not null,
+  node_id uuid not null,
+  session_id text not null,
+  allocation_id uuid not null,
+  fingerprint text not null,
+  user_ids uuid[] not null,
+  grant_ids uuid[] not null,
+  source_ip text,
+  started_at timestamp with time zone,
+  ended_at timestamp with time zone,
+  end_cause text,
+  processes_ended integer,
+  may_have_left_processes boolean,
+  constraint ssh_sessions_pkey PRIMARY KEY (id),
+  constraint ssh_sessions_allocation_id_fkey FOREIGN KEY (allocation_id) REFERENCES allocations(id),
+  constraint ssh_sessions_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
+  constraint ssh_sessions_end_cause_check CHECK ((end_cause = ANY (ARRAY['closed'::text, 'key_removed'::text, 'key_expired'::text, 'account_removed'::text, 'lost'::text]))),
+  constraint ssh_sessions_end_whole CHECK (((num_nulls(ended_at, end_cause) = ANY (ARRAY[0, 2])) AND ((ended_at IS NOT NULL) OR (num_nonnulls(processes_ended, may_have_left_processes) = 0)))),
+  constraint ssh_sessions_fingerprint_check CHECK ((fingerprint ~ '^SHA256:[A-Za-z0-9+/]{43}$'::text)),
+  constraint ssh_sessions_processes_ended_check CHECK ((processes_ended >= 0)),
+  constraint ssh_sessions_session_id_check CHECK ((session_id ~ '^[A-Za-z0-9._-]{1,100}$'::text)),
+  constraint ssh_sessions_source_ip_check CHECK ((length(source_ip) <= 45)),
+  constraint ssh_sessions_told_of CHECK ((num_nonnulls(started_at, ended_at) > 0))
+);
+CREATE INDEX ssh_sessions_of_allocation ON public.ssh_sessions USING btree (allocation_id, id);
+CREATE UNIQUE INDEX ssh_sessions_one ON public.ssh_sessions USING btree (node_id, session_id);
+grant insert, select, update on ssh_sessions to gatehouse_app;
 
 create table task_signers (
   kid text not null,
