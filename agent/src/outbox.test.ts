@@ -126,4 +126,18 @@ describe('what happened', () => {
     expect(batches.map(({ length }) => length)).toEqual([100, 50])
     expect(new Set(batches.flat().map(({ event_id }) => event_id)).size).toBe(150)
   })
+
+  test('SG-21 one that is refused for good takes none of the others with it', async () => {
+    const strange = randomUUID()
+    const heardOnes: string[] = []
+    const outbox = await outboxOf(({ body }) => {
+      const { events } = body as { events: { event_id: string; allocation_id: string }[] }
+      if (events.some(({ allocation_id }) => allocation_id === strange)) return refusal(403, 'insufficient_permissions', 'scope_mismatch')
+      heardOnes.push(...events.map(({ event_id }) => event_id))
+      return heard
+    })
+    for (let n = 0; n < 30; n += 1) await outbox.tell(n === 17 ? { ...drift, allocation_id: strange } : drift)
+    expect([await outbox.flush(), outbox.waiting().events]).toEqual([true, 0])
+    expect(new Set(heardOnes).size).toBe(29)
+  })
 })

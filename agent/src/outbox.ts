@@ -101,8 +101,13 @@ export const openOutbox = async ({ state, wearing, log, now, wake }: Sending): P
       body: { events: batch },
     })
     if (!isHeard(answer) && !isRefusedForGood(answer)) return false
-    // Of those it refuses for good it would say the same tomorrow; they are in our own log.
-    if (!isHeard(answer)) log('warning', 'events_refused', { status: answer.status, code: refusalIn(answer).code, count: batch.length })
+    // It takes all or none: those beside the one that it refuses are told by themselves.
+    if (!isHeard(answer) && batch.length > 1) {
+      const half = Math.ceil(batch.length / 2)
+      return (await sayEvents(batch.slice(0, half))) && sayEvents(batch.slice(half))
+    }
+    // Of one that it refuses for good it would say the same tomorrow; it is in our own log.
+    if (!isHeard(answer)) log('warning', 'event_refused', { ...batch[0]!, status: answer.status, code: refusalIn(answer).code })
     for (const { event_id } of batch) {
       await state.dropEvent(event_id)
       events.delete(event_id)
