@@ -26,26 +26,32 @@ const requireRoom = async (work: Work, owner: KeyOwner, { fingerprint }: PublicK
 }
 
 interface Wanted {
+  readonly action: string
   readonly name: string
   readonly public_key: string
-  readonly reason?: string
+  readonly reason?: string | null
 }
 
-const create = async (work: Work, { proof, owner, noun, recorded }: Managed, { name, public_key, reason }: Wanted): Promise<SshKey> => {
+const create = async (
+  work: Work,
+  { proof, owner, recorded }: Managed,
+  { action, name, public_key, reason = null }: Wanted,
+): Promise<SshKey> => {
   const key = keyIn(public_key)
   await requireRoom(work, owner, key)
   const made = await work.tx.one(insertSshKey(proof, { id: newId('ssh key'), name, owner, ...key }, work.actor, work.now))
   record(work, {
-    action: `${noun}.create`,
+    action,
     resource_type: 'ssh_key',
     resource_id: made.id,
     ...recorded,
-    metadata: { name, key_type: key.key_type, bits: key.bits, fingerprint: key.fingerprint, reason: reason ?? null },
+    metadata: { name, key_type: key.key_type, bits: key.bits, fingerprint: key.fingerprint, reason },
   })
   return made
 }
 
-export const createSshKey: Answering<typeof CreateOwn> = async (work, { body }) => create(work, await managedOwn(work), body)
+export const createSshKey: Answering<typeof CreateOwn> = async (work, { body }) =>
+  create(work, await managedOwn(work), { ...body, action: 'ssh_key.create' })
 
 export const createProjectSshKey: Answering<typeof CreateInProject> = async (work, { params, body }) =>
-  create(work, await managedIn(work, params.project_id), body)
+  create(work, await managedIn(work, params.project_id), { ...body, action: 'project.ssh_key.create' })

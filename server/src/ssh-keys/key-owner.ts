@@ -14,15 +14,13 @@ export const authorizeToSeeIn = async (work: Work, project_id: string) =>
 export interface Managed {
   readonly proof: Managing
   readonly owner: KeyOwner
-  /** What the record calls a key of this owner's. */
-  readonly noun: 'ssh_key' | 'project.ssh_key'
   /** What a record says of where. */
   readonly recorded: { readonly tenant_id?: string; readonly project_id?: string; readonly severity?: Severity }
 }
 
 export const managedOwn = async (work: Work, ssh_key_id?: string): Promise<Managed> => {
   const proof = await authorize(work, 'me.ssh_key.manage', ownKeyKind(ssh_key_id), await work.tx.maybe(lockOwner(work.actor.id)))
-  return { proof, owner: { user_id: proof.id, org_id: null, project_id: null }, noun: 'ssh_key', recorded: {} }
+  return { proof, owner: { user_id: proof.id, org_id: null, project_id: null }, recorded: {} }
 }
 
 export const managedIn = async (work: Work, project_id: string, ssh_key_id?: string): Promise<Managed> => {
@@ -30,5 +28,5 @@ export const managedIn = async (work: Work, project_id: string, ssh_key_id?: str
   const { id, org_id: tenant_id } = proof
   // What the platform did in a tenant stands out in that tenant's own log.
   const recorded = { tenant_id, project_id: id, severity: grantSeverity(authorityOf(proof)) }
-  return { proof, owner: { user_id: null, org_id: tenant_id, project_id: id }, noun: 'project.ssh_key', recorded }
+  return { proof, owner: { user_id: null, org_id: tenant_id, project_id: id }, recorded }
 }
