@@ -33,9 +33,13 @@ export const shownTokenOf = ({ authorization, dpop, method, path }: Showing): Sh
 
 /** Of two of these headers Node keeps the first, and whoever stands before us may keep the other. */
 export const requireOneAuthorization = (raw_headers: readonly string[]): void => {
-  const names = raw_headers.filter((_text, index) => index % 2 === 0)
-  if (names.filter((name) => name.length === 13 && name.toLowerCase() === 'authorization').length > 1)
-    throw new Problem('invalid_request', { reason: 'two credentials' })
+  let found = 0
+  // Names and values take turns.
+  for (let at = 0; at < raw_headers.length; at += 2) {
+    const name = raw_headers[at]!
+    if (name.length === 13 && name.toLowerCase() === 'authorization') found += 1
+  }
+  if (found > 1) throw new Problem('invalid_request', { reason: 'two credentials' })
 }
 
 /** A header that was sent twice is two texts, of which neither is meant. */
