@@ -22,13 +22,12 @@ const isAllowed = ({ user_id, action, tenant_id, project_id }: Question, { stand
   return decide(action, facts).decision === 'allow'
 }
 
-/** By person, tenant and project. */
-type Kept = Map<string, Map<string | null, Map<string | null, Known>>>
+/** What is known of a person, place by place: they are few, and looked through in turn. */
+type Kept = Map<string, (Known & Pick<Question, 'tenant_id' | 'project_id'>)[]>
 
-const within = <K, V>(map: Map<K, V>, key: K, make: () => V): V => {
-  const known = map.get(key) ?? make()
-  map.set(key, known)
-  return known
+const knownIn = (kept: Kept, { user_id, tenant_id, project_id }: Question): Known | undefined => {
+  for (const place of kept.get(user_id) ?? []) if (place.project_id === project_id && place.tenant_id === tenant_id) return place
+  return undefined
 }
 
 export const ours: Engine = {
@@ -41,16 +40,13 @@ export const ours: Engine = {
         await standings.load(tx, some),
         await readChains(tx, some),
       ])
-      for (const [index, { user_id, tenant_id, project_id }] of some.entries()) {
-        const places = within(
-          within(kept, user_id, () => new Map()),
-          tenant_id,
-          () => new Map(),
-        )
-        places.set(project_id, { standing: people[index], chain: chains[index]! })
+      for (const [index, question] of some.entries()) {
+        if (knownIn(kept, question)) continue
+        const { user_id, tenant_id, project_id } = question
+        kept.set(user_id, [...(kept.get(user_id) ?? []), { tenant_id, project_id, standing: people[index], chain: chains[index]! }])
       }
     }
-    return (question) => isAllowed(question, kept.get(question.user_id)!.get(question.tenant_id)!.get(question.project_id)!)
+    return (question) => isAllowed(question, knownIn(kept, question)!)
   },
   // The product's own reader with room for nothing: whatever is asked for is read.
   cold: async ({ database }) => {
