@@ -34,9 +34,14 @@ const isOverrideAlone = (action: Action, facts: Facts): boolean =>
 const nothing = { allowed: new Set<string>(), by_disabled: new Set<string>() }
 
 const judge = (alternatives: readonly Action[], facts: Facts): Judged => {
-  const judged = alternatives.map((action) => ({ action, decision: decide(action, facts) }))
+  let first: Judged | undefined
+  for (const action of alternatives) {
+    const decision = decide(action, facts)
+    if (decision.decision === 'allow') return { action, decision }
+    first ??= { action, decision }
+  }
   // A refusal reports the first alternative's reason.
-  return judged.find(({ decision }) => decision.decision === 'allow') ?? judged[0]!
+  return first!
 }
 
 const isVisible = (alternatives: readonly Action[], facts: Facts, { decision }: Judged): boolean =>
@@ -46,8 +51,8 @@ const isVisible = (alternatives: readonly Action[], facts: Facts, { decision }: 
   decision.reason_code === 'actor_disabled'
 
 /** Judged with the platform, and not by how somebody stands to himself: a platform role is what could give it. */
-const isOfPlatformRoles = (action: Action): boolean =>
-  actions[action].tier === 'platform' && !Object.values(relationKeys).some((keys) => keys.has(action))
+const isOfPlatformRoles = (action: Action): boolean => actions[action].tier === 'platform' && !givenByRelation.has(action)
+const givenByRelation = new Set(Object.values(relationKeys).flatMap((keys) => [...keys]))
 
 /** What is judged: one of these actions, on something of this kind in this place, which may not be there. */
 interface Asking {

@@ -6,11 +6,12 @@ import { blank, type Facts, factsOf, mayKnow, nobody } from '../authz/facts.ts'
 import { nowhere } from '../authz/kind.ts'
 import { isActive, isLive, permissionsIn, type Standing, wantStanding } from '../authz/standing.ts'
 import type { BoundRole } from '../authz/standing-queries.ts'
+import type { Wanted } from '../epochs/fresh.ts'
 import { revisionOf } from '../epochs/moment.ts'
 import type { Asker } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Constraint } from '../policies/constraint.ts'
-import { chainOf, wantChain } from '../policies/constraint-chain.ts'
+import { chainLength, chainOf, wantChain } from '../policies/constraint-chain.ts'
 import type { Asked, AskedActor } from './question.ts'
 
 /** The scopes whose roles the caller may read. */
@@ -65,30 +66,32 @@ export const judgeQuestions = async (
   { actor: caller, fresh, trail, source_ip }: Asker,
   questions: readonly Asked[],
 ): Promise<{ revision: string; judged: Judged[] }> => {
-  const wanted = questions.map((asked) => [
-    wantOf(caller, asked),
-    ...(isCaller(caller, asked.actor) ? [] : [wantOf(asked.actor, asked)]),
-    ...wantChain(asked.place),
-  ])
-  const { moment, values } = await fresh.read(wanted.flat())
+  const wanted: Wanted<unknown>[] = []
+  for (const asked of questions) {
+    wanted.push(wantOf(caller, asked))
+    if (!isCaller(caller, asked.actor)) wanted.push(wantOf(asked.actor, asked))
+    for (const rules of wantChain(asked.place)) wanted.push(rules)
+  }
+  const { moment, values } = await fresh.read(wanted)
   const { now } = moment
   let hasAskedAboutSelf = false
   // How often a tenant of strangers changed is nobody's business, nor that there is one.
   const known: string[] = []
   let read = 0
-  const judged = questions.map((asked, index): Judged => {
+  const judged = questions.map((asked): Judged => {
     const { actor, action, place, resource_type, attributes } = asked
     const isSelf = isCaller(caller, actor)
     // In the order in which they were wanted.
-    const found = values.slice(read, read + wanted[index]!.length)
-    read += found.length
-    const callers = standingIn(caller, found[0] as Standing | undefined)
-    const constraints = chainOf(found.slice(isSelf ? 1 : 2) as (readonly Constraint[] | undefined)[])
+    const callers = standingIn(caller, values[read] as Standing | undefined)
+    const theirs = isSelf ? undefined : (values[read + 1] as Standing | undefined)
+    read += isSelf ? 1 : 2
+    const rules = values.slice(read, read + chainLength(place)) as (readonly Constraint[] | undefined)[]
+    read += rules.length
+    const constraints = chainOf(rules)
     if (place.tenant_id !== null && mayKnow(callers, now)) known.push(place.tenant_id)
     let standing = callers
     let readable = everything
     if (!isSelf) {
-      const theirs = found[1] as Standing | undefined
       const asOther = { actor: caller, place: { ...place, relations: [] }, resource_type: asked.kind.type, attributes: { source_ip }, now }
       const facts = factsOf(callers, constraints, asOther)
       readable = readableTo(facts, isAllowed('platform.authz.evaluate', facts))

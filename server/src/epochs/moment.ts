@@ -39,5 +39,11 @@ export const stampOf = ({ epochs }: Moment, tenant_id: string | null): string =>
 }
 
 /** The state that answers rest on, in a word: the platform's epoch and those of the tenants concerned, in the order of their ids. */
-export const revisionOf = ({ epochs }: Moment, tenant_ids: Iterable<string>): string =>
-  [platformScope, ...[...new Set(tenant_ids)].sort()].map((scope) => epochs.get(scope)?.value ?? 0).join('.')
+export const revisionOf = ({ epochs }: Moment, tenant_ids: readonly string[]): string => {
+  const epochOf = (scope: string) => epochs.get(scope)?.value ?? 0
+  // Almost always there is one.
+  const tenants = tenant_ids.length < 2 ? tenant_ids : [...new Set(tenant_ids)].sort()
+  let revision = `${epochOf(platformScope)}`
+  for (const tenant_id of tenants) revision += `.${epochOf(tenant_id)}`
+  return revision
+}

@@ -99,7 +99,7 @@ const settleNumber = (number: number): number => {
 
 const requireNumbers = (value: unknown): void => {
   if (typeof value === 'number') settleNumber(value)
-  else if (typeof value === 'object' && value !== null) for (const member of Object.values(value)) requireNumbers(member)
+  else if (typeof value === 'object') for (const name in value) requireNumbers((value as Record<string, unknown>)[name])
 }
 
 const textOf = (bytes: Buffer): string => {

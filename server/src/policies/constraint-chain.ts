@@ -67,7 +67,10 @@ export const readChains = async (reader: Pick<Reader, 'many'>, ends: readonly Ch
 
 const rulesEverywhere = want(constraintRules, everywhere)
 /** What is kept of the chain to this end. */
-export const wantChain = (end: ChainEnd): Wanted<Rules>[] => [
-  rulesEverywhere,
-  ...scopesWithin(end).map((scope) => want(constraintRules, scope)),
-]
+export const wantChain = (end: ChainEnd): Wanted<Rules>[] => {
+  const wanted = [rulesEverywhere]
+  for (const scope of scopesWithin(end)) wanted.push(want(constraintRules, scope))
+  return wanted
+}
+/** Of how many lists that is. */
+export const chainLength = ({ tenant_id, project_id }: ChainEnd): number => 1 + (tenant_id === null ? 0 : 1) + (project_id === null ? 0 : 1)
