@@ -30,8 +30,8 @@ import { createMetrics } from './telemetry/metrics.ts'
 import { startTracing } from './telemetry/start-tracing.ts'
 import { composed, taskSubscribers } from './wiring.ts'
 
-// Requests that wait for the database outlive a young collection. From that V8 concludes that whatever was made where they were made will live
-// long, and makes it among the old things: there it stays, with all that hangs on it, until the whole heap is looked through.
+// Where most of what a place in the code made has survived, V8 would make what comes from there among the old things. With requests that goes
+// wrong: they stay there, with all that hangs on them, until the whole heap is looked through (docs/benchmarks.md).
 setFlagsFromString('--no-allocation-site-pretenuring')
 
 const start = async () => {
