@@ -85,7 +85,10 @@ export const mutants: readonly Mutant[] = [
       `'terminal.connect': onMachines('service_account', 'override')`,
     ],
     'reading a bill is no read': [`'tenant.billing.read': at('tenant', 'read')`, `'tenant.billing.read': at('tenant')`],
-    'a role definition can be put into a role': [`  'project.role.define',\n  ...ofTokens,`, `  ...ofTokens,`],
+    'a role definition can be put into a role': [
+      `  'project.role.define',\n  'project.access_grant.read_own',`,
+      `  'project.access_grant.read_own',`,
+    ],
   }),
   ...inside('authz/catalogue', {
     'a tenant admin is no member': [`tier: 'tenant',\n    includes: 'tenant_member',`, `tier: 'tenant',`],

@@ -13,8 +13,12 @@ const makesSignatures =
   /\b(?:createSign|SignJWT|CompactSign|FlattenedSign|GeneralSign)\b|import\s*\{[^}]*[{,\s]sign[\s,}][^}]*\}\s*from 'node:crypto'|crypto\.sign\(/
 const makesTokens = /\bsignedToken\(/
 
-test('TI-01 nothing signs but the signer of tokens and that of checkpoints', () => {
-  expect(holding(makesSignatures, texts)).toEqual(['server/src/installation/checkpoint.ts', 'server/src/keys/signer.ts'])
+test('TI-01 nothing signs but the signer of tokens, that of checkpoints and that of tasks for nodes', () => {
+  expect(holding(makesSignatures, texts)).toEqual([
+    'server/src/installation/checkpoint.ts',
+    'server/src/keys/signer.ts',
+    'server/src/nodes/task-signing.ts',
+  ])
 })
 
 test('TI-01 a token is made in one place, and one place asks for it', () => {
