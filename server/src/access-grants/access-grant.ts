@@ -1,8 +1,9 @@
-import type { AccessGrant, EndCause } from '@gatehouse/contract/access-grants'
-import { type AllocationRow, allocationKind } from '../allocations/allocation.ts'
+import type { AccessGrant } from '@gatehouse/contract/access-grants'
+import { type AllocationRow, allocationKind, type Synced } from '../allocations/allocation.ts'
 import type { Kind } from '../authz/kind.ts'
 import type { Actor } from '../work/work.ts'
-import type { ToldGrant } from './access-grant-queries.ts'
+import type { KnownGrant } from './access-grant-queries.ts'
+import type { ToldGrant } from './told-grant-queries.ts'
 
 /** How many there may be at a time on one allocation. */
 export const most_active_grants = 100
@@ -35,43 +36,40 @@ export const accessGrantKind: Kind<Granted & { readonly grant_id: string }> = {
   }),
 }
 
-export const shown = ({ sync_status, sync_since, sync_generation, sync_task_id, ...grant }: ToldGrant): AccessGrant =>
-  ({
-    ...grant,
-    runtime_sync: {
-      status: sync_status,
-      since: sync_since,
-      generation: sync_generation,
-      ...(sync_task_id === null ? {} : { task_id: sync_task_id }),
-    },
-  }) as AccessGrant
+export const shown = ({ sync_status, sync_since, sync_generation, sync_task_id, ...grant }: ToldGrant): AccessGrant => ({
+  ...grant,
+  runtime_sync: {
+    status: sync_status,
+    since: sync_since,
+    generation: sync_generation,
+    ...(sync_task_id === null ? {} : { task_id: sync_task_id }),
+  },
+})
 
 /** Who ended it, where that was somebody: columns hold people and machines, not the product's own doings. */
 export const endedBy = ({ type, id }: Actor): string | null => (type === 'user' || type === 'service_account' ? id : null)
 
-/** What a record says of a grant: which key, by its fingerprint, and which task tells the node. */
-interface Recorded {
-  readonly allocation_id: string
-  readonly grantee_user_id: string
-  readonly ssh_key_id: string
-  readonly key_type: string
-  readonly fingerprint: string
-  readonly expires_at: string | null
-}
-interface Sync {
-  readonly generation: number | null
-  readonly task_id: string | null
-}
-
-export const recordedOf = (grant: Recorded, project_id: string, sync: Sync, more: { cause?: EndCause; reason: string | null }) => ({
-  allocation_id: grant.allocation_id,
+/** Where an event of a grant's is recorded, and what it says: which key, by its fingerprint, and which task tells the node. */
+export const recordedGrant = (
+  { org_id, project_id }: Pick<AllocationRow, 'org_id' | 'project_id'>,
+  { id, allocation_id, grantee_user_id, ssh_key_id, key_type, fingerprint, expires_at }: KnownGrant,
+  { generation, task_id }: Synced,
+  more: object,
+) => ({
+  resource_type: 'access_grant',
+  resource_id: id,
+  tenant_id: org_id,
   project_id,
-  grantee_user_id: grant.grantee_user_id,
-  ssh_key_id: grant.ssh_key_id,
-  key_type: grant.key_type,
-  fingerprint: grant.fingerprint,
-  expires_at: grant.expires_at,
-  sync_task_id: sync.task_id,
-  generation: sync.generation,
-  ...more,
+  metadata: {
+    allocation_id,
+    project_id,
+    grantee_user_id,
+    ssh_key_id,
+    key_type,
+    fingerprint,
+    expires_at,
+    sync_task_id: task_id,
+    generation,
+    ...more,
+  },
 })

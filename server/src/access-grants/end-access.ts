@@ -1,5 +1,5 @@
 import type { EndCause } from '@gatehouse/contract/access-grants'
-import type { AllocationRow, AllocationSubscribers } from '../allocations/allocation.ts'
+import { type AllocationRow, type AllocationSubscribers, recordedOf, type Synced } from '../allocations/allocation.ts'
 import { lockAllocations } from '../allocations/allocation-queries.ts'
 import { endKeyEntries } from '../allocations/end-key-entries.ts'
 import { syncAccess } from '../allocations/sync-access.ts'
@@ -9,53 +9,54 @@ import type { TaskSigning } from '../nodes/task-signing.ts'
 import type { UserDisabling } from '../principals/disable-user.ts'
 import type { SshKeySubscribers } from '../ssh-keys/ssh-key.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
-import type { Work } from '../work/work.ts'
-import { endedBy, recordedOf } from './access-grant.ts'
-import { allocationsOpenTo, allocationsOpenWith, type EndedGrant, endGrants, setEndGenerations } from './access-grant-queries.ts'
+import type { Severity, Work } from '../work/work.ts'
+import { endedBy, recordedGrant } from './access-grant.ts'
+import {
+  allocationsOpenTo,
+  allocationsOpenWith,
+  type EndedGrant,
+  type Ending,
+  endGrants,
+  setEndGenerations,
+} from './access-grant-queries.ts'
 
 const proof = systemProof('access_cascade', 'project.access_grant.manage', {})
 
-type On = Pick<AllocationRow, 'id' | 'org_id' | 'project_id'>
-interface Sync {
-  readonly generation: number | null
-  readonly task_id: string | null
+interface End {
+  readonly sync: Synced
+  readonly reason: string | null
+  readonly severity?: Severity
 }
 
 /** Notes in which set each grant is gone, and records each end by itself, with its cause and the task that tells the node. */
-export const noteEnds = async (work: Work, allocation: On, ended: readonly EndedGrant[], sync: Sync, reason: string | null) => {
-  await work.tx.many(
-    setEndGenerations(
-      proof,
-      ended.map(({ id }) => id),
-      sync.generation,
-    ),
-  )
+export const noteEnds = async (
+  work: Work,
+  allocation: AllocationRow,
+  by: Ending,
+  ended: readonly EndedGrant[],
+  { sync, reason, severity = 'info' }: End,
+) => {
+  const ids = ended.map(({ id }) => id)
+  await work.tx.many(setEndGenerations(by, ids, sync.generation))
   for (const grant of ended)
     record(work, {
       action: 'allocation.access_grant.revoke',
-      resource_type: 'access_grant',
-      resource_id: grant.id,
-      tenant_id: allocation.org_id,
-      project_id: allocation.project_id,
-      metadata: recordedOf(grant, allocation.project_id, sync, { cause: grant.end_cause, reason }),
+      ...recordedGrant(allocation, grant, sync, { cause: grant.end_cause, reason }),
+      severity,
     })
 }
 
 /** Keys that the allocation had of its own; whose they were, the key says. */
 const noteEntries = (
   work: Work,
-  { id, org_id, project_id }: On,
+  allocation: AllocationRow,
   entries: readonly { readonly ssh_key_id: string }[],
   cause: EndCause,
-  { task_id, generation }: Sync,
-  reason: string | null,
+  { sync: { task_id, generation }, reason }: End,
 ) =>
   record(work, {
     action: 'allocation.ssh_keys.end',
-    resource_type: 'allocation',
-    resource_id: id,
-    tenant_id: org_id,
-    project_id,
+    ...recordedOf(allocation),
     metadata: { ended: entries.map(({ ssh_key_id }) => ssh_key_id), cause, sync_task_id: task_id, generation, reason },
   })
 
@@ -82,8 +83,8 @@ const endAccess = async (
   for (const allocation of allocations) {
     const isThere = ({ allocation_id }: { readonly allocation_id: string }) => allocation_id === allocation.id
     const sync = await syncAccess(work, signing, allocation)
-    if (ended.some(isThere)) await noteEnds(work, allocation, ended.filter(isThere), sync, reason)
-    if (entries.some(isThere)) noteEntries(work, allocation, entries.filter(isThere), cause, sync, reason)
+    if (ended.some(isThere)) await noteEnds(work, allocation, proof, ended.filter(isThere), { sync, reason })
+    if (entries.some(isThere)) noteEntries(work, allocation, entries.filter(isThere), cause, { sync, reason })
   }
 }
 
@@ -114,5 +115,5 @@ export const endAccessOfKey =
 /** With the allocation all of its grants end; what tells the node is the task that ends the account there. */
 export const endGrantsOf: AllocationSubscribers['onAllocationEnding'][number] = async (work, allocation, cause, reason, sent) => {
   const ended = await work.tx.many(endGrants(proof, [allocation.id], {}, { by: endedBy(work.actor), cause, now: work.now }))
-  if (ended.length > 0) await noteEnds(work, allocation, ended, sent, reason)
+  if (ended.length > 0) await noteEnds(work, allocation, proof, ended, { sync: sent, reason })
 }

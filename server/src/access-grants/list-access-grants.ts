@@ -3,7 +3,8 @@ import { findAllocation } from '../allocations/allocation-queries.ts'
 import { authorityOf, authorize } from '../authz/authorize.ts'
 import { type Answering, listed } from '../http/answer.ts'
 import { grantedKind, shown } from './access-grant.ts'
-import { anyGrantOf, grantsOn } from './access-grant-queries.ts'
+import { anyGrantOf } from './access-grant-queries.ts'
+import { grantsOn } from './told-grant-queries.ts'
 
 export const listAccessGrants: Answering<typeof Op> = async (work, { params: { allocation_id }, query: { state = null }, slice }) => {
   const found = await work.tx.maybe(findAllocation(allocation_id))

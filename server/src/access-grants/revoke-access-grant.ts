@@ -1,20 +1,21 @@
 import type { revokeAccessGrant as Op } from '@gatehouse/contract/access-grants'
-import { findAllocation, lockAllocation } from '../allocations/allocation-queries.ts'
+import { lockAllocation } from '../allocations/allocation-queries.ts'
 import { syncAccess } from '../allocations/sync-access.ts'
-import { record } from '../audit/record.ts'
 import { authorityOf, authorize } from '../authz/authorize.ts'
 import { grantSeverity } from '../authz/override-limits.ts'
 import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { TaskSigning } from '../nodes/task-signing.ts'
-import { accessGrantKind, grantedKind, recordedOf, shown } from './access-grant.ts'
-import { endGrants, granteeOf, setEndGenerations, toldGrant } from './access-grant-queries.ts'
+import { accessGrantKind, grantedKind, shown } from './access-grant.ts'
+import { endGrants, granteeOf } from './access-grant-queries.ts'
+import { noteEnds } from './end-access.ts'
+import { toldGrant } from './told-grant-queries.ts'
 
 /** Works in every state of the allocation: to take access back is never too late. */
 export const revokeAccessGrant =
   (signing: TaskSigning): Answering<typeof Op> =>
   async (work, { params: { allocation_id, grant_id }, body: { reason = null } }) => {
-    const found = (await work.tx.maybe(findAllocation(allocation_id))) && (await work.tx.maybe(lockAllocation(allocation_id)))
+    const found = await work.tx.maybe(lockAllocation(allocation_id))
     const named = await work.tx.maybe(granteeOf(allocation_id, grant_id))
     const row = found && { ...found, grantee_user_id: named?.grantee_user_id ?? null }
     const ways = ['project.access_grant.manage', 'tenant.access_grant.manage', 'project.access_grant.revoke_own'] as const
@@ -26,15 +27,6 @@ export const revokeAccessGrant =
     )
     if (!ended) throw new Problem('state_conflict', { state: (await work.tx.one(toldGrant(grant_id))).state })
     const sync = await syncAccess(work, signing, allocation)
-    await work.tx.one(setEndGenerations(proof, [grant_id], sync.generation))
-    record(work, {
-      action: 'allocation.access_grant.revoke',
-      resource_type: 'access_grant',
-      resource_id: grant_id,
-      tenant_id: allocation.org_id,
-      project_id: allocation.project_id,
-      severity: grantSeverity(authorityOf(proof)),
-      metadata: recordedOf(ended, allocation.project_id, sync, { cause: 'revoked', reason }),
-    })
+    await noteEnds(work, allocation, proof, [ended], { sync, reason, severity: grantSeverity(authorityOf(proof)) })
     return shown(await work.tx.one(toldGrant(grant_id)))
   }

@@ -25,7 +25,7 @@ const tendOne = async ({ database, append, signing }: TendingAccess, allocation_
     const allocation = await tx.one(lockAllocation(allocation_id))
     const ended = await tx.many(endOverdueGrants(proof, allocation_id, work.now))
     if (ended.length === 0) return 0
-    await noteEnds(work, allocation, ended, await syncAccess(work, signing, allocation), null)
+    await noteEnds(work, allocation, proof, ended, { sync: await syncAccess(work, signing, allocation), reason: null })
     await append(work)
     return ended.length
   })

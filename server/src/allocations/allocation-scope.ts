@@ -39,13 +39,13 @@ export const allocationsOf = (shape: Pick<AllocationRow, 'region' | 'sku' | 'gpu
  */
 export const authorizeToChange = async <A extends Action, F = undefined>(
   work: Work,
-  action: A,
+  action: A | readonly A[],
   allocation_id: string,
-  first?: (found: AllocationRow) => Promise<F>,
+  first?: () => Promise<F>,
 ) => {
   const known = await work.tx.maybe(findAllocation(allocation_id))
   if (known) await work.tx.maybe(lockProject(known.project_id))
-  const held = known && first ? await first(await work.tx.one(findAllocation(allocation_id))) : undefined
+  const held = known && (await first?.())
   const allocation = await authorize(work, action, allocationKind, known && (await work.tx.one(lockAllocation(allocation_id))))
   return { allocation, held }
 }

@@ -2,7 +2,6 @@ import { Allocation } from '@gatehouse/contract/allocations'
 import { Exactly, Instant, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import type { Kind, Place } from '../authz/kind.ts'
-import type { NodeSubscribers } from '../nodes/node-subscribers.ts'
 import type { TaskSigning } from '../nodes/task-signing.ts'
 import type { Work } from '../work/work.ts'
 
@@ -34,6 +33,14 @@ export const allocationKind: Kind<AllocationRow> = {
   }),
 }
 
+/** What a change of who may enter came to on the way to the node. */
+export interface Synced {
+  /** Of the set that holds what has just changed; null: nothing was sent, and it will be in the first one, or nobody is let in any more. */
+  readonly generation: number | null
+  readonly task_id: string | null
+}
+export const nothingSent: Synced = { generation: null, task_id: null }
+
 /** Why all access to an allocation ends. */
 export type EndingCause = 'allocation_released' | 'allocation_failed' | 'node_retired'
 
@@ -45,7 +52,7 @@ export interface AllocationSubscribers {
     allocation: AllocationRow,
     cause: EndingCause,
     reason: string,
-    sent: { readonly generation: number | null; readonly task_id: string | null },
+    sent: Synced,
   ) => Promise<void>)[]
 }
 
@@ -53,8 +60,6 @@ export interface AllocationSubscribers {
 export interface AllocationParts extends AllocationSubscribers {
   readonly signing: TaskSigning
 }
-
-export type NodeRetired = NodeSubscribers['onNodeRetired'][number]
 
 /** Where an event of an allocation's is recorded. */
 export const recordedOf = ({ id, org_id, project_id }: Pick<AllocationRow, 'id' | 'org_id' | 'project_id'>) => ({

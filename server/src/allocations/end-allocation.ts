@@ -1,13 +1,10 @@
 import type { Action } from '../authz/actions.ts'
 import type { Authorized } from '../authz/authorize.ts'
 import type { Work } from '../work/work.ts'
-import type { AllocationParts, AllocationRow, EndingCause } from './allocation.ts'
+import { type AllocationParts, type AllocationRow, type EndingCause, nothingSent, type Synced } from './allocation.ts'
 import { moveAllocation } from './allocation-queries.ts'
 import { endKeyEntries } from './end-key-entries.ts'
 import { sendDeprovision } from './send-task.ts'
-import type { Synced } from './sync-access.ts'
-
-const nothing: Synced = { generation: null, task_id: null }
 
 interface Ending {
   readonly to: AllocationRow['state']
@@ -30,7 +27,7 @@ export const endAllocation = async (
 ): Promise<{ keys_ended: number; sent: Synced }> => {
   const ended = await work.tx.one(moveAllocation(proof, row, { state: to, is_cleared, ...(failure && { failure }) }, work.now))
   const entries = await endKeyEntries(work, [row.id], {}, cause)
-  const sent = ended.cleared_at === null ? await sendDeprovision(work, signing, proof, ended) : nothing
+  const sent = ended.cleared_at === null ? await sendDeprovision(work, signing, proof, ended) : nothingSent
   for (const subscriber of onAllocationEnding) await subscriber(work, ended, cause, reason, sent)
   return { keys_ended: entries.length, sent }
 }

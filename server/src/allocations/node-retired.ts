@@ -1,7 +1,8 @@
 import { record } from '../audit/record.ts'
 import { systemProof } from '../authz/authorize.ts'
+import type { NodeSubscribers } from '../nodes/node-subscribers.ts'
 import { supersedeTasks } from '../nodes/node-task-queries.ts'
-import { type AllocationParts, type NodeRetired, recordedOf } from './allocation.ts'
+import { type AllocationParts, recordedOf } from './allocation.ts'
 import { lockOnNode, setCleared } from './allocation-queries.ts'
 import { endAllocation } from './end-allocation.ts'
 import { lockPool, poolOf } from './placement-queries.ts'
@@ -11,7 +12,7 @@ const proof = systemProof('node_tending', 'allocation.release', {})
 
 /** What lies on a node that has gone for good fails, and takes up no place any more: there is none. */
 export const onNodeRetired =
-  (parts: AllocationParts): NodeRetired =>
+  (parts: AllocationParts): NodeSubscribers['onNodeRetired'][number] =>
   async (work, { id: node_id }, reason) => {
     // Nothing is placed there between this and the end of the node.
     await work.tx.one(lockPool(await work.tx.one(poolOf(node_id))))

@@ -4,6 +4,7 @@ import type { Answering } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type AllocationParts, recordedOf } from './allocation.ts'
+import { findAllocation } from './allocation-queries.ts'
 import { authorizeToChange } from './allocation-scope.ts'
 import { endKeyEntries } from './end-key-entries.ts'
 import { holdKeys, requireOwnKeys } from './hold-keys.ts'
@@ -16,9 +17,11 @@ import { syncAccess } from './sync-access.ts'
 export const replaceSshKeys =
   ({ signing }: AllocationParts): Answering<typeof Op> =>
   async (work, { params, body: { ssh_key_ids, reason = null } }) => {
-    const { allocation, held } = await authorizeToChange(work, 'allocation.ssh_keys.write', params.allocation_id, ({ owner_user_id }) =>
-      holdKeys(work, owner_user_id, ssh_key_ids),
-    )
+    const { allocation, held } = await authorizeToChange(work, 'allocation.ssh_keys.write', params.allocation_id, async () => {
+      // Read behind the lock of the project: until then another owner could be named.
+      const { owner_user_id } = await work.tx.one(findAllocation(params.allocation_id))
+      return holdKeys(work, owner_user_id, ssh_key_ids)
+    })
     if (!isOpen(allocation.state)) throw new Problem('allocation_not_active', { state: allocation.state })
     requireOwnKeys(allocation, held!, ssh_key_ids)
     // What a restored backup has revived is given anew, not kept.

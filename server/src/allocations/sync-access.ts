@@ -2,18 +2,11 @@ import { systemProof } from '../authz/authorize.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { TaskSigning } from '../nodes/task-signing.ts'
 import type { Work } from '../work/work.ts'
-import type { AllocationRow } from './allocation.ts'
+import { type AllocationRow, nothingSent, type Synced } from './allocation.ts'
 import { isSetSent } from './allocation-queries.ts'
 import { desiredSet, mostKeys } from './desired-set.ts'
 import { entriesOf } from './key-entry-queries.ts'
 import { sendKeys } from './send-task.ts'
-
-export interface Synced {
-  /** Of the set that holds what has just changed; null: nothing was sent, and it will be in the first one, or nobody is let in any more. */
-  readonly generation: number | null
-  readonly task_id: string | null
-}
-const nothing: Synced = { generation: null, task_id: null }
 
 /** Sends the whole set as it is to be now (SG-06). What is not in it does not log in any more. */
 export const sendWholeSet = async (work: Work, signing: TaskSigning, allocation: AllocationRow): Promise<Synced> => {
@@ -27,7 +20,7 @@ export const sendWholeSet = async (work: Work, signing: TaskSigning, allocation:
  * to do: that one has everything (SG-08).
  */
 export const syncAccess = async (work: Work, signing: TaskSigning, allocation: AllocationRow): Promise<Synced> => {
-  if (allocation.state !== 'active' && allocation.state !== 'provisioning') return nothing
-  if (allocation.state === 'provisioning' && !(await work.tx.one(isSetSent(allocation.id))).is_sent) return nothing
+  if (allocation.state !== 'active' && allocation.state !== 'provisioning') return nothingSent
+  if (allocation.state === 'provisioning' && !(await work.tx.one(isSetSent(allocation.id))).is_sent) return nothingSent
   return sendWholeSet(work, signing, allocation)
 }
