@@ -99,7 +99,9 @@ export const stayIn = async (sshd: Pick<PrivateSshd, 'port'>, username: string, 
     ended,
     close: async () => {
       child.stdin.end()
+      const late = setTimeout(() => child.kill(), 3000)
       await ended
+      clearTimeout(late)
     },
   }
 }
