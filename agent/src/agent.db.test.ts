@@ -258,7 +258,7 @@ describe('a node and its agent', () => {
     expect(sentencesOf(agent.status())).toContain('does not take this node’s certificate')
   })
 
-  test('what was changed by hand is put back, and noted to be told', async () => {
+  test('SG-20 S15 what was changed by hand is put back, and the tenant’s record tells of it', async () => {
     const node = await machine()
     await node.start()
     const { id, username_on_node: username } = await allocationOn(node)
@@ -266,6 +266,10 @@ describe('a node and its agent', () => {
     await writeAtomically(join(node.paper, `${username}.json`), JSON.stringify({ allocation_id: id, keys: ['SHA256:planted'] }))
     await until(async () => expect(await readAccount(node.paper, username)).toEqual({ allocation_id: id, keys: [] }))
     expect(node.lines.filter(({ event }) => event === 'drift_restored')).toHaveLength(1)
+    const drifts = () =>
+      live.sql(`select severity, tenant_id, metadata from audit_logs where action = 'allocation.access_drift' and resource_id = $1`, [id])
+    await until(async () => expect(await drifts()).toHaveLength(1))
+    expect(await drifts()).toMatchObject([{ severity: 'high', tenant_id: seeded.org.aurora, metadata: { node_id: node.id } }])
   })
 
   test('SG-10 stopped in the middle of a task it finishes that, says so, and begins nothing new', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type AccessStage, accessStage } from '../../../test/access-stage.ts'
+import { type Alteration, alteredDatabase } from '../../../test/altered-database.ts'
 import { type EnrolledNode, enrolledNode } from '../../../test/enrolled-node.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { newKeyLine } from '../../../test/ssh-key-lines.ts'
@@ -273,6 +274,67 @@ describe('what is repeated, late or wrong', () => {
     expect(await forgetNodeEvents(live.database, 1)).toBe(1)
     const left = await live.sql('select event_id from node_events where event_id = any($1)', [[old.event_id, young.event_id]])
     expect(left).toEqual([{ event_id: young.event_id }])
+  })
+})
+
+describe('a receipt', () => {
+  test('SG-19 SG-20 of another set than was sent is not believed: the grant stays pending, and the node is asked again', async () => {
+    const his = await stage.key('axel')
+    const { id } = await stage.allocation()
+    const grant = await stage.granted('asha', id, 'axel', his)
+    const [task] = (await stage.model.wait()).body.tasks
+    const receipt = { applied_generation: task.generation, set_hash: 'f'.repeat(64), fingerprints: [his.fingerprint] }
+    const lie = await stage.model.report(task, { outcome: 'completed', generation: task.generation, receipt })
+    expect(lie).toMatchObject({ status: 403, body: { details: { reason_code: 'permission_denied' } } })
+    expect(await stage.seen(id, grant.id)).toMatchObject({ runtime_sync: { status: 'pending', generation: task.generation } })
+    expect(await stage.recordOf('node.task.report', task.task_id)).toMatchObject([{ result: 'denied', severity: 'high' }])
+    stage.model.restart()
+    await stage.model.settle()
+    expect(await stage.seen(id, grant.id)).toMatchObject({ runtime_sync: { status: 'applied', generation: task.generation } })
+    const [, believed] = await stage.recordOf('node.task.report', task.task_id)
+    expect(believed).toMatchObject({
+      result: 'success',
+      metadata: { receipt: { set_hash: task.params.set_hash, fingerprints: [his.fingerprint], grant_ids: [grant.id] } },
+    })
+    expect(believed!.metadata.receipt_signature).toMatch(/^[\w-]{20,}$/)
+  })
+})
+
+describe('red controls', () => {
+  const altered = (...alterations: readonly Alteration[]) =>
+    live.replica((parts) => ({ ...parts, database: alteredDatabase(parts.database, ...alterations) }))
+  const tellAt = (url: string, ...events: readonly object[]) =>
+    stage.node.call('POST', `/internal/v1/nodes/${stage.node.id}/events`, { events }, {}, url)
+
+  test('SG-20 S15 they find a build that counts a repeated drift again', async () => {
+    const { id } = await peopled()
+    const drift = happened('drift_restored', id, { found: 'missing' })
+    const forgetful = await altered({ of: 'insert into node_events', rows: () => [{ event_id: drift.event_id }] })
+    for (const _ of [1, 2]) expect((await tellAt(forgetful.nodes.url, drift)).status).toBe(200)
+    expect(await drifts(id)).toHaveLength(2)
+  })
+
+  test('SG-21 they find a build that names whoever holds the key in any set', async () => {
+    const { id } = await peopled()
+    const strange = await stage.key('axel')
+    await stage.granted('asha', id, 'axel', strange)
+    const credulous = await altered({ of: "k -> 'holders'", text: (text) => text.replace('and t.dispatched_at is not null', '') })
+    const start = began(id, 'm.1', strange.fingerprint, { generation: 1_000_000 })
+    expect((await tellAt(credulous.nodes.url, start)).status).toBe(200)
+    expect(await starts(id)).toMatchObject([{ severity: 'info', metadata: { whose: user('axel') } }])
+    await stage.model.settle()
+  })
+
+  test('SG-22 they find a build that hears a node about others’ allocations', async () => {
+    const { id, his } = await peopled()
+    const trusting = await altered({
+      of: /from allocations where id = \$1$/,
+      rows: (rows) => rows.map((row) => ({ ...(row as object), node_id: other.id })),
+    })
+    const event = began(id, 'n.1', his.fingerprint)
+    const heard = await other.call('POST', `/internal/v1/nodes/${other.id}/events`, { events: [event] }, {}, trusting.nodes.url)
+    expect(heard.status).toBe(200)
+    expect(await listed(id)).toHaveLength(1)
   })
 })
 
