@@ -130,11 +130,13 @@ export const liveWorld = async (live: LiveServer) => {
     rules[scope] = []
     for (let n = 0; n < 3; n += 1) rules[scope].push({ id: await make(person, path, { ...aRule, key: `rule-${n}` }), version: 1 })
   }
+  // Where all of them have ended, one that has.
+  const ended = rules.of_platform![0]!.id
   const grace = 'authorization.role_disable_grace_window_seconds'
   const single = 'authorization.break_glass_single_person'
   const onPolicy = Object.entries(policyScopes).flatMap(([scope, { person, params }]): [string, (pick: number) => RightfulCall][] => {
     const isPlatform = scope === 'of_platform'
-    const one = (pick: number) => at(rules[scope]!, pick) ?? { id: rules.of_platform![0]!.id, version: 1 }
+    const one = (pick: number) => at(rules[scope]!, pick) ?? { id: ended, version: 1 }
     const keyFor = (pick: number) => (isPlatform ? (pick % 2 === 0 ? grace : single) : 'tenancy.invitation_ttl_seconds')
     // Whatever version chance names is nobody's; who names none sets it in any case.
     const free = { expected_version: undefined }
