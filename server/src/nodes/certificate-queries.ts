@@ -46,3 +46,11 @@ export const endCertificatesBut = (
    where serial in (select serial from node_certificates where node_id = ${id} and ended_at is null
                      order by serial is not distinct from ${latest} desc, issued_at desc, serial offset ${kept})
   returning serial`
+
+/** The keys that a node has been vouched for and still is: it signs its receipts with them. */
+export const receiptKeysOf = (node_id: string, now: string) => sql(Exactly({ public_key: Type.String() }))`
+  select c.public_key from node_certificates c join installation i on i.epoch = c.epoch
+   where c.node_id = ${node_id} and c.ended_at is null and c.expires_at > ${now}`
+
+export const latestCertificateOf = (node_id: string) => sql(Exactly({ issued_at: Instant }))`
+  select issued_at from node_certificates where node_id = ${node_id} and ended_at is null order by issued_at desc, serial limit 1`

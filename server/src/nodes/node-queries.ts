@@ -1,5 +1,5 @@
 import { Node } from '@gatehouse/contract/nodes'
-import { Exactly, OneOf } from '@gatehouse/contract/shapes'
+import { Exactly, Id, Nullable, OneOf } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import type { Authorized } from '../authz/authorize.ts'
 import { sql, sqlPart } from '../db/statement.ts'
@@ -22,7 +22,7 @@ export const findNode = (node_id: string) => sql(Node)`
 export const allNodes = (after: string | null, limit: number) => sql(Node)`
   select ${node} from nodes n where ${after}::uuid is null or n.id > ${after}::uuid order by n.id limit ${limit}`
 
-const NodeRow = Exactly({ id: Type.String(), name: Type.String(), status: OneOf(['active', 'drained', 'retired']) })
+const NodeRow = Exactly({ id: Id('node'), name: Type.String(), status: OneOf(['active', 'drained', 'retired']) })
 export type NodeRow = Static<typeof NodeRow>
 
 /** Whoever changes what a node is, or gives it an identity, does it alone. */
@@ -73,3 +73,13 @@ export const noteSeen = (node_id: string) => sql(Written)`
    where id = (select id from nodes where id = ${node_id} and (last_seen_at is null or last_seen_at < transaction_timestamp() - interval '10 seconds')
                  for no key update skip locked)
   returning id`
+
+const AgentSeen = Exactly({ agent_version: Nullable(Type.String()) })
+
+export const agentVersionOf = (node_id: string) => sql(AgentSeen)`select agent_version from nodes where id = ${node_id}`
+
+/** Not while somebody else has the row: it can be said the next time. */
+export const noteAgentVersion = (_proof: Authorized<'node.task.read', object>, node_id: string, agent_version: string) => sql(AgentSeen)`
+  update nodes set agent_version = ${agent_version}
+   where id = (select id from nodes where id = ${node_id} and agent_version is distinct from ${agent_version} for no key update skip locked)
+  returning agent_version`

@@ -12,7 +12,7 @@ export const TaskRow = Exactly({
   node_id: Id('node'),
   type: Type.String(),
   allocation_id: Nullable(Id('allocation')),
-  org_id: Nullable(Id('organization')),
+  org_id: Nullable(Id('org')),
   project_id: Nullable(Id('project')),
   params: Type.Record(Type.String(), Type.Unknown()),
   generation: Type.Integer(),
@@ -63,14 +63,17 @@ export const tasksOfNode = (node_id: string, before: string | null, limit: numbe
   select ${columns(NodeTask)} from node_tasks
    where node_id = ${node_id} and (${before}::uuid is null or id < ${before}::uuid) order by id desc limit ${limit}`
 
+/** A key that no node believes any more has signed nothing that is worth sending. */
+const isBelieved = `exists (select 1 from task_signers s, installation i where s.kid = t.kid and s.state in ('active', 'grace') and s.epoch = i.epoch)`
+
 /**
- * What the node is to be given now. Of each allocation the oldest that is open and no other: what comes later may rest on it. A key that
- * no node believes any more has signed nothing that is worth sending. What was given before and is not reported is given again: to
- * another run of the agent at once, since that one has lost it; to the same one after a while, longer each time.
+ * What the node is to be given now. Of each allocation the oldest that is open and no other: what comes later may rest on it. What was
+ * given before and is not reported is given again: to another run of the agent at once, since that one has lost it; to the same one after a
+ * while, longer each time.
  */
 const toBeGiven = sqlPart(`
   t.node_id = a.node_id and t.state in ('queued', 'dispatched') and t.expires_at > a.now
-  and exists (select 1 from task_signers s, installation i where s.kid = t.kid and s.state in ('active', 'grace') and s.epoch = i.epoch)
+  and ${isBelieved}
   and not exists (select 1 from node_tasks e
                    where e.allocation_id = t.allocation_id and e.state in ('queued', 'dispatched') and e.generation < t.generation)
   and (t.dispatched_at is null or t.dispatched_to is distinct from a.run
@@ -110,7 +113,7 @@ export const keepResult = (
 const needsRenewal = sqlPart(`
   t.state in ('queued', 'dispatched') and n.id = t.node_id
   and (t.expires_at <= a.now or n.status = 'retired'
-       or not exists (select 1 from task_signers s, installation i where s.kid = t.kid and s.state in ('active', 'grace') and s.epoch = i.epoch))`)
+       or not ${isBelieved})`)
 
 /** Open tasks that no node would perform any more: their time is over, or nobody believes who signed them. */
 export const tasksToRenew = (now: string, limit: number) => sql(TaskRow)`
@@ -139,21 +142,3 @@ export const noteOverdue = (_proof: Proof, now: string, overdue_seconds: number,
 export const countOverdue = (overdue_seconds: number) => sql(Exactly({ overdue: Type.Integer(), open: Type.Integer() }))`
   select (count(*) filter (where created_at < now() - make_interval(secs => ${overdue_seconds})))::int as overdue, count(*)::int as open
     from node_tasks where state in ('queued', 'dispatched')`
-
-const AgentSeen = Exactly({ agent_version: Nullable(Type.String()) })
-
-export const agentVersionOf = (node_id: string) => sql(AgentSeen)`select agent_version from nodes where id = ${node_id}`
-
-/** Not while somebody else has the row: it can be said the next time. */
-export const noteAgentVersion = (_proof: Authorized<'node.task.read', object>, node_id: string, agent_version: string) => sql(AgentSeen)`
-  update nodes set agent_version = ${agent_version}
-   where id = (select id from nodes where id = ${node_id} and agent_version is distinct from ${agent_version} for no key update skip locked)
-  returning agent_version`
-
-/** The keys that a node has been vouched for and still is: it signs its receipts with them. */
-export const receiptKeysOf = (node_id: string, now: string) => sql(Exactly({ public_key: Type.String() }))`
-  select c.public_key from node_certificates c join installation i on i.epoch = c.epoch
-   where c.node_id = ${node_id} and c.ended_at is null and c.expires_at > ${now}`
-
-export const latestCertificateOf = (node_id: string) => sql(Exactly({ issued_at: Instant, expires_at: Instant }))`
-  select issued_at, expires_at from node_certificates where node_id = ${node_id} and ended_at is null order by issued_at desc, serial limit 1`

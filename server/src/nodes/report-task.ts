@@ -2,21 +2,15 @@ import type { TaskResult } from '@gatehouse/contract/node-tasks'
 import type { reportTask as Op } from '@gatehouse/contract/nodes'
 import { record } from '../audit/record.ts'
 import { authorize } from '../authz/authorize.ts'
-import { type Kind, nowhere } from '../authz/kind.ts'
 import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Work } from '../work/work.ts'
+import { receiptKeysOf } from './certificate-queries.ts'
 import { nodeKind } from './node.ts'
-import { findTask, keepResult, lockTask, receiptKeysOf, type TaskRow } from './node-task-queries.ts'
+import { recordedTask, taskKind } from './node-task.ts'
+import { findTask, keepResult, lockTask, type TaskRow } from './node-task-queries.ts'
 import { fits, isReceiptSigned } from './receipt.ts'
 import type { TaskSubscribers } from './task-subscribers.ts'
-
-/** One thing that a node was asked to do. It is the node's, whichever tenant it serves. */
-const taskKind: Kind<{ readonly id: string }> = {
-  type: 'node_task',
-  missing: 'route_not_found',
-  placeOf: ({ id }) => ({ ...nowhere, id }),
-}
 
 const refused = (reason_code: 'scope_mismatch' | 'permission_denied') => new Problem('insufficient_permissions', { reason_code })
 
@@ -30,26 +24,12 @@ const requireFitting = async ({ tx, now }: Work, task: TaskRow, result: TaskResu
   if (!isReceiptSigned(public_keys, task.id, result)) throw refused('permission_denied')
 }
 
-const recordReport = (work: Work, task: TaskRow, result: TaskResult) =>
-  record(work, {
-    action: 'node.task.report',
-    resource_type: 'node_task',
-    resource_id: task.id,
-    tenant_id: task.org_id,
-    project_id: task.project_id,
-    severity: result.outcome === 'failed' ? 'warning' : 'info',
-    metadata: {
-      node_id: task.node_id,
-      task_type: task.type,
-      allocation_id: task.allocation_id,
-      generation: task.generation,
-      state: task.state,
-      outcome: result.outcome,
-      failure: result.failure ?? null,
-      receipt: result.receipt ?? null,
-      receipt_signature: result.receipt_signature ?? null,
-    },
-  })
+const reported = ({ outcome, failure, receipt, receipt_signature }: TaskResult) => ({
+  outcome,
+  failure: failure ?? null,
+  receipt: receipt ?? null,
+  receipt_signature: receipt_signature ?? null,
+})
 
 /**
  * What became of a task, accepted once. One that was superseded or had expired meanwhile stays so, but what the node has done is known
@@ -68,7 +48,11 @@ export const reportTask =
     await requireFitting(work, task, result)
     const state = task.state === 'dispatched' ? result.outcome : task.state
     const kept = await work.tx.one(keepResult(proof, task_id, { state, result, now: work.now }))
-    recordReport(work, kept, result)
+    record(work, {
+      action: 'node.task.report',
+      ...recordedTask(kept, { state, ...reported(result) }),
+      severity: result.outcome === 'failed' ? 'warning' : 'info',
+    })
     for (const react of onTaskFinished) await react(work, { task: kept, outcome: result.outcome, result })
     return { task_id, state }
   }

@@ -4,6 +4,7 @@ import { systemProof } from '../authz/authorize.ts'
 import type { Database } from '../db/database.ts'
 import { newId } from '../kernel/ids.ts'
 import { systemWork, type Work } from '../work/work.ts'
+import { recordedTask } from './node-task.ts'
 import { countOverdue, expireTask, lockTaskToRenew, noteOverdue, type TaskRow, tasksToRenew } from './node-task-queries.ts'
 import { insertSigned } from './queue-task.ts'
 import type { TaskSigning } from './task-signing.ts'
@@ -21,24 +22,6 @@ const overdue_seconds = 60
 const most_at_once = 200
 const proof = systemProof('node_tending', 'platform.node.manage', {})
 
-const told = (work: Work, action: string, task: TaskRow, more: object, severity: 'info' | 'high' = 'info') =>
-  record(work, {
-    action,
-    resource_type: 'node_task',
-    resource_id: task.id,
-    tenant_id: task.org_id,
-    project_id: task.project_id,
-    severity,
-    metadata: {
-      node_id: task.node_id,
-      task_type: task.type,
-      allocation_id: task.allocation_id,
-      generation: task.generation,
-      attempts: task.attempts,
-      ...more,
-    },
-  })
-
 /** A sign of life is wanted now or not at all, and a node that is no more is asked for nothing. */
 const isWantedStill = ({ type, is_node_live }: Pick<TaskRow, 'type'> & { is_node_live: boolean }) =>
   is_node_live && type !== 'diag.health_probe'
@@ -49,9 +32,11 @@ const renew = async (work: Work, { signing, subscribers }: TaskTending, { id, al
   const task = await work.tx.maybe(lockTaskToRenew(id, work.now))
   if (!task) return
   await work.tx.one(expireTask(proof, id))
-  if (!isWantedStill(task)) return told(work, 'node.task.expire', task, {})
+  const { attempts } = task
+  if (!isWantedStill(task)) return record(work, { action: 'node.task.expire', ...recordedTask(task, { attempts }) })
   const next = await insertSigned(work, signing, proof, task)
-  told(work, 'node.task.renew', task, { next_task_id: next.id, was_expired: task.expires_at <= work.now })
+  const renewed = { attempts, next_task_id: next.id, was_expired: task.expires_at <= work.now }
+  record(work, { action: 'node.task.renew', ...recordedTask(task, renewed) })
 }
 
 const within = async ({ database, append }: TaskTending, act: (work: Work) => Promise<void>) =>
@@ -74,7 +59,10 @@ export const tendTasks = async (tending: TaskTending): Promise<{ readonly open: 
   if (counted.overdue > 0)
     await within(tending, async (work) => {
       const late = await work.tx.many(noteOverdue(proof, work.now, overdue_seconds, most_at_once))
-      for (const task of late) told(work, 'node.task.overdue', task, { state: task.state, since: task.created_at }, 'high')
+      for (const task of late) {
+        const about = { attempts: task.attempts, state: task.state, since: task.created_at }
+        record(work, { action: 'node.task.overdue', ...recordedTask(task, about), severity: 'high' })
+      }
     })
   return counted
 }

@@ -5,9 +5,12 @@ import { authorize } from '../authz/authorize.ts'
 import type { Wakes } from '../db/listen.ts'
 import type { AnsweringWaiting } from '../http/answer.ts'
 import type { Work } from '../work/work.ts'
+import { latestCertificateOf } from './certificate-queries.ts'
 import { renewAfter } from './give-certificate.ts'
 import { nodeKind } from './node.ts'
-import { agentVersionOf, isTaskThere, latestCertificateOf, noteAgentVersion, type TaskRow, takeTasks } from './node-task-queries.ts'
+import { agentVersionOf, noteAgentVersion } from './node-queries.ts'
+import { recordedTask } from './node-task.ts'
+import { isTaskThere, type TaskRow, takeTasks } from './node-task-queries.ts'
 import { toldSigners } from './task-signer-queries.ts'
 
 /** A set of keys can be large; what is left over is asked for next. */
@@ -23,24 +26,6 @@ const signedTaskOf = ({ id, node_id, type, params, generation, expires_at, kid, 
   kid,
   signature,
 })
-
-/** The tenant sees in its own record when the node was told. */
-const recordDispatch = (work: Work, task: TaskRow) =>
-  record(work, {
-    action: 'node.task.dispatch',
-    resource_type: 'node_task',
-    resource_id: task.id,
-    tenant_id: task.org_id,
-    project_id: task.project_id,
-    metadata: {
-      node_id: task.node_id,
-      task_type: task.type,
-      allocation_id: task.allocation_id,
-      generation: task.generation,
-      attempt: task.attempts,
-      queued_by: task.correlation_id,
-    },
-  })
 
 /** What nodes are told beside their tasks. */
 const toldBeside = async ({ tx, now }: Work, node_id: string) => ({
@@ -63,7 +48,10 @@ export const waitForTasks = (wakes: Wakes): AnsweringWaiting<typeof Op> => ({
     const noted = agent_version === undefined ? undefined : await tx.maybe(noteAgentVersion(node, node_id, agent_version))
     if (noted) record(work, { action: 'node.agent_version', resource_type: 'node', resource_id: node_id, metadata: { agent_version } })
     const tasks = await tx.many(takeTasks(node, { node_id, run, now }, most_tasks))
-    for (const task of tasks) recordDispatch(work, task)
+    for (const task of tasks) {
+      const about = { attempt: task.attempts, queued_by: task.correlation_id }
+      record(work, { action: 'node.task.dispatch', ...recordedTask(task, about) })
+    }
     if (tasks.length === 0 && !noted) return undefined
     return { tasks: tasks.map(signedTaskOf), ...(await toldBeside(work, node_id)) }
   },
