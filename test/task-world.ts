@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { TaskParams, TaskType } from '../contract/src/node-tasks.ts'
+import type { Id } from '../contract/src/shapes.ts'
 import { lockAllocation } from '../server/src/allocations/allocation-queries.ts'
 import { systemProof } from '../server/src/authz/authorize.ts'
 import { parseKeyRing } from '../server/src/custody/key-ring.ts'
@@ -14,9 +15,9 @@ const signing = taskSigning(parseKeyRing(testKeys))
 const proof = systemProof('node_tending', 'platform.node.manage', {})
 
 export interface Placed {
-  readonly id: string
-  readonly org_id: string
-  readonly project_id: string
+  readonly id: Id<'allocation'>
+  readonly org_id: Id<'org'>
+  readonly project_id: Id<'project'>
   readonly node_id: string
   readonly username: string
 }
@@ -50,7 +51,13 @@ export const queued = <T extends TaskType>(
     const account = allocation ? { allocation_id: allocation.id, username: allocation.username } : {}
     const empty = type === 'allocation.install_authorized_keys' ? { keys: [], set_hash: 'none' } : {}
     const params = { ...account, ...empty, ...more } as unknown as TaskParams<T>
-    return queueTask(systemWork(tx, 'node_tending', 'queued by a test'), signing, proof, { node_id, type, params, generation, allocation })
+    return queueTask(systemWork(tx, 'node_tending', 'queued by a test'), signing, proof, {
+      node_id: node_id as Id<'node'>,
+      type,
+      params,
+      generation,
+      allocation,
+    })
   })
 
 export const probed = (database: Database, node_id: string) => queued(database, node_id, 'diag.health_probe', 0, null)

@@ -12,7 +12,7 @@ interface Pool {
 
 /** Who counts what is free among nodes of a kind is alone with it. To be asked for by those who hold no allocation that is on a node yet. */
 export const lockPool = ({ region, sku }: Pool) => sql(Exactly({ locked: Type.Boolean() }))`
-  select true as locked from pg_advisory_xact_lock(7290436, hashtext(${region} || '/' || ${sku}))`
+  select true as locked from pg_advisory_xact_lock(7290437, hashtext(${region} || '/' || ${sku}))`
 
 export const poolOf = (node_id: string) => sql(Exactly({ region: Type.String(), sku: Type.String() }))`
   select region, sku from nodes where id = ${node_id}`

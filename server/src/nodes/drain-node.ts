@@ -12,9 +12,9 @@ const moving =
   async (work, { params, body }) => {
     const row = await work.tx.maybe(lockNode(params.node_id))
     const node = await authorize(work, 'platform.node.manage', nodeKind, row)
-    if (row!.status !== from) throw new Problem('state_conflict', { state: row!.status })
+    if (node.status !== from) throw new Problem('state_conflict', { state: node.status })
     await work.tx.one(setStatus(node, to))
-    record(work, { action, resource_type: 'node', resource_id: node.id, metadata: { name: row!.name, reason: body.reason } })
+    record(work, { action, resource_type: 'node', resource_id: node.id, metadata: { name: node.name, reason: body.reason } })
     return work.tx.one(findNode(node.id))
   }
 

@@ -13,7 +13,7 @@ export const enrolNodeAgain =
   async (work, { params, body }) => {
     const row = await work.tx.maybe(lockNode(params.node_id))
     const node = await authorize(work, 'platform.node.manage', nodeKind, row)
-    if (row!.status === 'retired') throw new Problem('state_conflict', { state: 'retired' })
+    if (node.status === 'retired') throw new Problem('state_conflict', { state: 'retired' })
     await work.tx.many(endOpenEnrolments(node, node.id, work.now))
     const made = await makeEnrolment(work, trust, node, node.id)
     record(work, {
@@ -21,7 +21,7 @@ export const enrolNodeAgain =
       resource_type: 'node',
       resource_id: node.id,
       severity: 'high',
-      metadata: { name: row!.name, enrolment_id: made.credential_session_id, enrolment_expires_at: made.expires_at, reason: body.reason },
+      metadata: { name: node.name, enrolment_id: made.credential_session_id, enrolment_expires_at: made.expires_at, reason: body.reason },
     })
     return made
   }

@@ -9,7 +9,7 @@ import { Problem } from '../kernel/problem.ts'
 import { type Actor, newTrail, type Work } from '../work/work.ts'
 import type { Authority } from './authority.ts'
 import { type EnrolmentRow, enrolmentOf, useEnrolment } from './enrolment-queries.ts'
-import { isSameHash, readEnrolmentToken } from './enrolment-token.ts'
+import { isSameHash, type ReadToken, readEnrolmentToken } from './enrolment-token.ts'
 import { giveCertificate } from './give-certificate.ts'
 import { nodeKind } from './node.ts'
 import { lockNode, type NodeRow, setEnrolled } from './node-queries.ts'
@@ -23,7 +23,7 @@ interface Parts {
 }
 
 /** Held against where there is nothing to hold against, so that what is no token costs what a wrong one costs. */
-const nobodys = { node_id: newId('node') as string, secret_hash: Buffer.alloc(32) }
+const nobodys: ReadToken = { node_id: newId('node'), secret_hash: Buffer.alloc(32) }
 
 /** Why a token opens nothing; undefined where it does. The caller is told none of it. */
 const endOf = (row: EnrolmentRow | undefined, node: NodeRow | undefined, secret_hash: Buffer, now: string): string | undefined => {

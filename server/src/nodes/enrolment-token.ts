@@ -33,8 +33,14 @@ export const newEnrolmentToken = ({ url, node_id, authority }: Enrolling): { tok
   return { token: new Secret(`${prefix}${Buffer.from(told).toString('base64url')}`), secret_hash: hashOf(secret) }
 }
 
-/** Which node a token says it is for, and the hash of its secret; null where it is none of ours. */
-export const readEnrolmentToken = (text: string): { node_id: string; secret_hash: Buffer } | null => {
+/** Which node a token says it is for, and the hash of its secret. */
+export interface ReadToken {
+  readonly node_id: string
+  readonly secret_hash: Buffer
+}
+
+/** Null where it is none of ours. */
+export const readEnrolmentToken = (text: string): ReadToken | null => {
   if (!text.startsWith(prefix)) return null
   const bytes = Buffer.from(text.slice(prefix.length), 'base64url')
   // One spelling: what follows the last whole byte would be let pass.

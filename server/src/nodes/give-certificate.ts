@@ -1,5 +1,6 @@
 import type { enrolNode } from '@gatehouse/contract/nodes'
 import type { Reply } from '@gatehouse/contract/operation'
+import type { Id } from '@gatehouse/contract/shapes'
 import type { Authorized } from '../authz/authorize.ts'
 import type { Work } from '../work/work.ts'
 import type { Authority } from './authority.ts'
@@ -23,7 +24,7 @@ interface Giving {
 export const giveCertificate = async (
   work: Work,
   authority: Authority,
-  node: Authorized<'node.certificate.renew', { readonly id: string }>,
+  node: Authorized<'node.certificate.renew', { readonly id: Id<'node'> }>,
   { csr, kept, reason }: Giving,
 ) => {
   const key = await keyOfRequest(csr)
@@ -33,7 +34,7 @@ export const giveCertificate = async (
   await work.tx.one(insertCertificate(node, issued, { thumbprint: key_thumbprint, public_key: spki.toString('base64') }, work.now))
   const ended = await work.tx.many(endCertificatesBut(node, { latest: issued.serial, kept, reason }, work.now))
   const reply: Reply<typeof enrolNode> = {
-    node_id: node.id as never,
+    node_id: node.id,
     certificate: issued.pem,
     authority: authority.certificate_pem,
     expires_at: issued.expires_at,

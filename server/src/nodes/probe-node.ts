@@ -14,8 +14,8 @@ export const probeNode =
   async (work, { params }) => {
     const found = await work.tx.maybe(findNode(params.node_id))
     const node = await authorize(work, ['platform.node.probe', 'platform.node.manage'], nodeKind, found)
-    if (found!.status === 'retired') throw new Problem('state_conflict', { state: 'retired' })
-    if (found!.enrolled_at === null) throw new Problem('state_conflict', { state: 'not_enrolled' })
+    if (node.status === 'retired') throw new Problem('state_conflict', { state: 'retired' })
+    if (node.enrolled_at === null) throw new Problem('state_conflict', { state: 'not_enrolled' })
     const probe = { node_id: node.id, type: 'diag.health_probe', params: {}, generation: 0, allocation: null } as const
     const { id } = await queueTask(work, signing, node, probe)
     record(work, { action: 'node.probe', resource_type: 'node', resource_id: node.id, metadata: { task_id: id } })

@@ -11,17 +11,20 @@ import type { TaskSigning } from './task-signing.ts'
 export const task_lifetime_ms = 3600 * 1000
 
 /** Which of an allocation's tasks under way give way to one of this type; null: all of them. */
-const superseding: Partial<Record<string, readonly string[] | null>> = {
+const superseding: Readonly<Record<TaskType, readonly TaskType[] | null>> = {
+  // One of a time before a restore may still be under way.
+  'allocation.provision_user': ['allocation.provision_user'],
   'allocation.install_authorized_keys': ['allocation.install_authorized_keys'],
   'allocation.deprovision_user': null,
+  'diag.health_probe': [],
 }
 
 export interface Queued<T extends TaskType> {
-  readonly node_id: string
+  readonly node_id: Id<'node'>
   readonly type: T
   readonly params: TaskParams<T>
   readonly generation: number
-  readonly allocation: { readonly id: string; readonly org_id: string; readonly project_id: string } | null
+  readonly allocation: { readonly id: Id<'allocation'>; readonly org_id: Id<'org'>; readonly project_id: Id<'project'> } | null
 }
 
 type Content = Pick<TaskRow, 'node_id' | 'type' | 'params' | 'generation' | 'allocation_id' | 'org_id' | 'project_id'>
@@ -50,16 +53,15 @@ export const queueTask = async <T extends TaskType>(
   proof: Authorized<Action, object>,
   { node_id, type, params, generation, allocation }: Queued<T>,
 ): Promise<{ id: Id<'node task'>; generation: number }> => {
-  const types = superseding[type]
-  if (allocation && types !== undefined) await work.tx.many(supersedeTasks(proof, allocation.id, types))
+  if (allocation) await work.tx.many(supersedeTasks(proof, allocation.id, superseding[type]))
   const { id } = await insertSigned(work, signing, proof, {
-    node_id: node_id as Id<'node'>,
+    node_id,
     type,
     params: { ...params },
     generation,
-    allocation_id: (allocation?.id ?? null) as Id<'allocation'> | null,
-    org_id: (allocation?.org_id ?? null) as Id<'organization'> | null,
-    project_id: (allocation?.project_id ?? null) as Id<'project'> | null,
+    allocation_id: allocation?.id ?? null,
+    org_id: allocation?.org_id ?? null,
+    project_id: allocation?.project_id ?? null,
   })
   return { id, generation }
 }

@@ -6,6 +6,5 @@ import { findNode } from './node-queries.ts'
 
 export const readNode: Answering<typeof Op> = async (work, { params }) => {
   const found = await work.tx.maybe(findNode(params.node_id))
-  await authorize(work, ['platform.node.read', 'platform.node.manage'], nodeKind, found)
-  return found!
+  return authorize(work, ['platform.node.read', 'platform.node.manage'], nodeKind, found)
 }
