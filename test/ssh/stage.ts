@@ -55,6 +55,8 @@ export const sshStage = async (changed: Partial<Layout> = {}, makeHands: typeof 
   return {
     sshd,
     hands,
+    /** As an agent that was started anew. */
+    otherHands: () => makeHands(sshd.layout)(async (happening) => void told.push(happening)),
     told,
     account,
     pair: (name = 'somebody', type?: string) => {

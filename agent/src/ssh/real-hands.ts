@@ -1,5 +1,5 @@
 import type { DesiredKey, TaskParams } from '@gatehouse/contract/node-tasks'
-import { removeDurably } from '../atomic-file.ts'
+import { namesIn, removeDurably } from '../atomic-file.ts'
 import { type Done, type Hands, HandsFailed, type MakeHands, type Tell, type Wanted } from '../hands.ts'
 import { type Account, ensureAccount, ensureGroup, findAccount, findOurs, removeAccount } from './account.ts'
 import { settleGroups } from './cgroup.ts'
@@ -30,6 +30,8 @@ export const realHands =
     await ensureFolders(layout)
     await ensureGroup(layout)
     await settleGroups(layout)
+    // Takes away what a crash left half written.
+    await namesIn(layout.keys_dir)
     const askedAt = new Map<string, number>()
 
     const sessionsOf = async (username: string): Promise<Session[]> =>
