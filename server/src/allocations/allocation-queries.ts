@@ -110,7 +110,8 @@ export const ShownRow = Exactly({
   task_id: Nullable(Id('node task')),
   task_failed_at: Nullable(Instant),
   task_created_at: Nullable(Instant),
-  is_set_sent: Type.Boolean(),
+  /** The node was asked for more than the account: for a set of keys, or for the end of all. */
+  is_access_asked: Type.Boolean(),
   node_retired_at: Nullable(Instant),
 })
 export type ShownRow = Static<typeof ShownRow>
@@ -122,24 +123,12 @@ export const shownAllocation = (id: string) => sql(ShownRow)`
   select ${columns(AllocationRow, 'a')},
          array(select ssh_key_id::text from allocation_ssh_public_keys where allocation_id = a.id and ended_at is null order by ssh_key_id) as ssh_key_ids,
          t.id as task_id, case when t.state = 'failed' then t.reported_at end as task_failed_at, t.created_at as task_created_at,
-         exists (select 1 from node_tasks s where s.allocation_id = a.id and s.type <> 'allocation.provision_user') as is_set_sent,
+         exists (select 1 from node_tasks s where s.allocation_id = a.id and s.type <> 'allocation.provision_user') as is_access_asked,
          n.retired_at as node_retired_at
     from allocations a left join nodes n on n.id = a.node_id ${latestTask}
    where a.id = ${id}`
 
 const Only = Exactly({ id: Id('allocation') })
-
-/** Waits for a place, and there is one. */
-export const placeable = (limit: number) => sql(Only)`
-  select a.id from allocations a
-    join projects p on p.id = a.project_id and p.state = 'active'
-    join organizations o on o.id = a.org_id and o.state = 'active' and o.deleted_at is null
-   where a.state = 'requested'
-     and exists (
-       select 1 from nodes n
-        where n.status = 'active' and n.enrolled_at is not null and n.region = a.region and n.sku = a.sku
-          and n.gpus - (select coalesce(sum(b.gpus), 0) from allocations b where b.node_id = n.id and b.cleared_at is null) >= a.gpus)
-   order by a.created_at, a.id limit ${limit}`
 
 /**
  * The node owes something that it is not asked for any more: the task was over before it was done, or failed a while ago, or was of a

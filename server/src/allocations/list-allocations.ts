@@ -1,17 +1,17 @@
-import type { listAllocations as List, readAllocation as Read } from '@gatehouse/contract/allocations'
+import type { listAllocations as Op } from '@gatehouse/contract/allocations'
 import { authorize, authorizedAmong } from '../authz/authorize.ts'
 import { type Answering, listed } from '../http/answer.ts'
 import { findProject } from '../tenancy/project-queries.ts'
 import { type AllocationRow, allocationKind } from './allocation.ts'
-import { allocationsIn, findAllocation } from './allocation-queries.ts'
+import { allocationsIn } from './allocation-queries.ts'
 import { allocationsOf, projectNamed } from './allocation-scope.ts'
-import { listedOf, shown } from './shown-allocation.ts'
+import { listedOf } from './shown-allocation.ts'
 
 /** What is asked about where there is nothing to show: nothing, nowhere. */
 const none = { region: '', sku: '', gpus: 0 }
 
 /** Exactly those that a single read would show. A rule may hide some by their shape, and so the list is judged by what it shows. */
-export const listAllocations: Answering<typeof List> = async (work, { query, slice, project_header }) => {
+export const listAllocations: Answering<typeof Op> = async (work, { query, slice, project_header }) => {
   const project_id = projectNamed(work, { project_header, named: query, where: 'query' })
   const found = await work.tx.maybe(findProject(project_id))
   const seen: AllocationRow[] = []
@@ -28,9 +28,4 @@ export const listAllocations: Answering<typeof List> = async (work, { query, sli
   await authorize(work, 'allocation.read', allocationsOf(seen[0] ?? hidden ?? none), found)
   const { items, after: last } = listed(seen, slice, ({ id }) => id)
   return { items: items.map(listedOf), after: last }
-}
-
-export const readAllocation: Answering<typeof Read> = async (work, { params }) => {
-  const allocation = await authorize(work, 'allocation.read', allocationKind, await work.tx.maybe(findAllocation(params.allocation_id)))
-  return shown(work, allocation.id)
 }

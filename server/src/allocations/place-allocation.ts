@@ -17,7 +17,7 @@ export const placeAllocation = async (
   if (!state) return row
   await work.tx.one(lockPool(row))
   const proof = systemProof('node_tending', 'allocation.create', {})
-  for (const { id: node_id } of await work.tx.many(fittingNodes(row, work.now))) {
+  for (const { id: node_id } of await work.tx.many(fittingNodes(row))) {
     if (!(await work.tx.maybe(shareNode(node_id)))) continue
     const placed = await work.tx.one(putOnNode(proof, row, { node_id, username: newUsername(), state }, work.now))
     const sent = await sendProvision(work, signing, proof, placed)

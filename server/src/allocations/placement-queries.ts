@@ -2,7 +2,8 @@ import { Exactly, Id } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import type { Action } from '../authz/actions.ts'
 import type { Authorized } from '../authz/authorize.ts'
-import { columns, sql } from '../db/statement.ts'
+import { columns, sql, sqlPart } from '../db/statement.ts'
+import { isHeardOf } from '../nodes/node-queries.ts'
 import { AllocationRow } from './allocation.ts'
 
 interface Pool {
@@ -17,13 +18,24 @@ export const lockPool = ({ region, sku }: Pool) => sql(Exactly({ locked: Type.Bo
 export const poolOf = (node_id: string) => sql(Exactly({ region: Type.String(), sku: Type.String() }))`
   select region, sku from nodes where id = ${node_id}`
 
+const takesMore = sqlPart(`n.status = 'active' and n.enrolled_at is not null`)
+/** GPUs of a node on which nothing lies, and nothing may be left. */
+const free = sqlPart('n.gpus - (select coalesce(sum(b.gpus), 0) from allocations b where b.node_id = n.id and b.cleared_at is null)')
+
 /** Where it fits: first what was heard of lately, then what is fullest, so that large ones find room elsewhere. */
-export const fittingNodes = ({ region, sku, gpus }: Pool & { readonly gpus: number }, now: string) => sql(Exactly({ id: Id('node') }))`
-  select n.id from nodes n
-   cross join lateral (
-     select n.gpus - coalesce(sum(a.gpus), 0) as free from allocations a where a.node_id = n.id and a.cleared_at is null) f
-   where n.status = 'active' and n.enrolled_at is not null and n.region = ${region} and n.sku = ${sku} and f.free >= ${gpus}
-   order by coalesce(n.last_seen_at > ${now}::timestamptz - interval '90 seconds', false) desc, f.free, n.id limit 10`
+export const fittingNodes = ({ region, sku, gpus }: Pool & { readonly gpus: number }) => sql(Exactly({ id: Id('node') }))`
+  select n.id from nodes n cross join lateral (select ${free} as gpus) f
+   where ${takesMore} and n.region = ${region} and n.sku = ${sku} and f.gpus >= ${gpus}
+   order by ${isHeardOf} desc, f.gpus, n.id limit 10`
+
+/** Those that wait for a place, where there is one. */
+export const placeable = (limit: number) => sql(Exactly({ id: Id('allocation') }))`
+  select a.id from allocations a
+    join projects p on p.id = a.project_id and p.state = 'active'
+    join organizations o on o.id = a.org_id and o.state = 'active' and o.deleted_at is null
+   where a.state = 'requested'
+     and exists (select 1 from nodes n where ${takesMore} and n.region = a.region and n.sku = a.sku and ${free} >= a.gpus)
+   order by a.created_at, a.id limit ${limit}`
 
 /** Nobody drains or retires it meanwhile. No row: somebody has. */
 export const shareNode = (node_id: string) => sql(Exactly({ id: Id('node') }))`

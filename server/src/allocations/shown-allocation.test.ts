@@ -13,7 +13,7 @@ const row = {
   task_id: 'task',
   task_created_at: at(3),
   task_failed_at: null,
-  is_set_sent: true,
+  is_access_asked: true,
   node_retired_at: null,
 } as unknown as ShownRow
 
@@ -27,14 +27,20 @@ describe('SG-20 what is said of the set on the node', () => {
     ['failed when the node is gone', { confirmed_generation: 4, node_retired_at: at(6) }, 'failed', at(6), 5],
     [
       'pending, of no generation, while only the account was asked for: that it is there is no set of keys',
-      { state: 'provisioning', is_set_sent: false, generation: 1, confirmed_generation: 1 },
+      { state: 'provisioning', is_access_asked: false, generation: 1, confirmed_generation: 1 },
       'pending',
       at(0),
       null,
     ],
-    ['pending while it waits for a node', { state: 'requested', is_set_sent: false, task_id: null, generation: 0 }, 'pending', at(0), null],
-    ['failed where no set was sent before the node was gone', { state: 'failed', is_set_sent: false }, 'failed', at(1), null],
-    ['nothing to apply where it was never on a node', { state: 'released', is_set_sent: false, task_id: null }, 'applied', at(1), null],
+    [
+      'pending while it waits for a node',
+      { state: 'requested', is_access_asked: false, task_id: null, generation: 0 },
+      'pending',
+      at(0),
+      null,
+    ],
+    ['failed where no set was sent before the node was gone', { state: 'failed', is_access_asked: false }, 'failed', at(1), null],
+    ['nothing to apply where it was never on a node', { state: 'released', is_access_asked: false, task_id: null }, 'applied', at(1), null],
   ] as const)('%s', ([, change, status, since, generation]) => {
     expect(runtimeSync({ ...row, ...change } as ShownRow)).toMatchObject({ status, since, generation })
   })

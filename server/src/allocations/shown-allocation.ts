@@ -19,7 +19,7 @@ type Known = Omit<ShownRow, 'ssh_key_ids'>
 /** Says only what the node itself has confirmed (SG-20). */
 export const runtimeSync = (row: Known): RuntimeSync => {
   const { task_id, generation } = row
-  if (!row.is_set_sent || task_id === null) {
+  if (!row.is_access_asked || task_id === null) {
     // On no node there was never anybody to let in.
     if (row.state === 'released') return { status: 'applied', since: row.state_since, generation: null }
     if (row.state === 'failed') return { status: 'failed', since: row.state_since, generation: null }
@@ -35,6 +35,6 @@ export const runtimeSync = (row: Known): RuntimeSync => {
 export const shown = async (work: Work, allocation_id: string): Promise<ShownAllocation> => {
   const row = await work.tx.maybe(shownAllocation(allocation_id))
   if (!row) throw new Problem('allocation_not_found')
-  const { ssh_key_ids, task_id: _t, task_failed_at: _f, task_created_at: _c, is_set_sent: _s, node_retired_at: _n, ...allocation } = row
+  const { ssh_key_ids, task_id: _t, task_failed_at: _f, task_created_at: _c, is_access_asked: _s, node_retired_at: _n, ...allocation } = row
   return { ...listedOf(allocation), ssh_key_ids, runtime_sync: runtimeSync(row) }
 }

@@ -6,10 +6,13 @@ import { sql, sqlPart } from '../db/statement.ts'
 
 type Managed = Authorized<'platform.node.manage', { readonly id: string }>
 
+const heardOf = `coalesce(n.last_seen_at > transaction_timestamp() - interval '90 seconds', false)`
+/** Of a node `n`: it has asked for something lately. */
+export const isHeardOf = sqlPart(heardOf)
+
 const node = sqlPart(`
   n.id, n.name, n.region, n.sku, n.gpus,
-  case when n.status = 'active' and (n.enrolled_at is null or n.last_seen_at is null or n.last_seen_at <= transaction_timestamp() - interval '90 seconds')
-       then 'unavailable' else n.status end as status,
+  case when n.status = 'active' and (n.enrolled_at is null or not ${heardOf}) then 'unavailable' else n.status end as status,
   (select coalesce(sum(a.gpus), 0)::int from allocations a where a.node_id = n.id and a.cleared_at is null) as gpus_taken,
   n.created_at, n.enrolled_at, n.last_seen_at, n.agent_version,
   (select max(c.expires_at) from node_certificates c join installation i on i.epoch = c.epoch
