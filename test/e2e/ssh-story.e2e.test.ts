@@ -120,10 +120,9 @@ describe.skipIf(!hasPart('sshd'))('people on real nodes (needs sshd)', () => {
     await place.until('put back', async () => readFileSync(file, 'utf8') === text)
     expect(await logIn(nodes[1]!.sshd, allocations[1]!.username, strange)).toEqual(refused)
     expect(await enter(1, 'asha')).toEqual(isIn(1))
-    await place.until('told', async () => {
-      const told = await world.sql(`select 1 from audit_logs where metadata->>'kind' = 'drift_restored' or action like '%drift%'`)
-      return told.length === 1
-    })
+    const recorded = () =>
+      world.sql(`select 1 from audit_logs where action = 'allocation.access_drift' and resource_id = $1`, [allocations[1]!.id])
+    await place.until('told', async () => (await recorded()).length === 1)
   })
 
   test('SG-20 S9 a node is offline: that is said, and on return what has ended is gone before anything else (needs sshd)', async () => {

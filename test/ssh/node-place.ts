@@ -108,7 +108,7 @@ export const nodePlace = async (world: FaultWorld) => {
   }
   const grants = (id: string) => `${path}/${id}/access-grants`
   const seen = async (id: string, grant_id: string) =>
-    (await done(200, 'amara', 'GET', grants(id))).items.find((each: { id: string }) => each.id === grant_id)
+    (await done(200, 'amara', 'GET', `${grants(id)}?limit=100`)).items.find((each: { id: string }) => each.id === grant_id)
   const untilSync = (id: string, grant_id: string, status: string) =>
     until(`${grant_id} is ${status}`, async () => (await seen(id, grant_id)).runtime_sync.status === status)
   const grant = async (person: string, id: string, grantee: string, key: RegisteredPair, more: object = {}): Promise<string> => {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readFile, stat } from 'node:fs/promises'
+import { mkdir, readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { readIfThere, removeDurably, writeAtomically } from '../atomic-file.ts'
 import { HandsFailed } from '../hands.ts'
@@ -85,20 +85,31 @@ const requireTaken = async ({ sshd }: Layout, sentence: string): Promise<void> =
   if (code !== 0) throw new Error(`${sentence}: ${stderr.trim().slice(0, 500)}`)
 }
 
-/** Writes them all, or leaves them all as they were. */
-const allOrNone = async (files: readonly { path: string; text: string; mode: number }[], judge: () => Promise<void>): Promise<void> => {
-  const before = await Promise.all(
-    files.map(async ({ path }) => ({ path, text: await readIfThere(path), mode: (await stat(path).catch(() => undefined))?.mode })),
-  )
+interface Written {
+  readonly path: string
+  readonly text: string
+  readonly mode: number
+}
+
+const modeOf = async (path: string): Promise<number | undefined> => {
+  const found = await stat(path).catch(() => undefined)
+  return found && found.mode & 0o7777
+}
+
+/** Writes them all, or leaves them all as they were. What is right already is not touched: it may lie where nothing can be written. */
+const allOrNone = async (files: readonly Written[], judge: () => Promise<void>): Promise<void> => {
+  const written: { path: string; text: string | undefined; mode: number | undefined }[] = []
   try {
     for (const { path, text, mode } of files) {
+      const before = { path, text: await readIfThere(path), mode: await modeOf(path) }
+      if (before.text === text && before.mode === mode) continue
       await writeAtomically(path, text, mode)
-      await chmod(path, mode)
+      written.push(before)
     }
     await judge()
   } catch (error) {
-    for (const { path, text, mode } of before)
-      await (text === undefined ? removeDurably(path) : writeAtomically(path, text, (mode ?? 0o644) & 0o7777))
+    for (const { path, text, mode } of written)
+      await (text === undefined ? removeDurably(path) : writeAtomically(path, text, mode ?? 0o644))
     throw error
   }
 }
