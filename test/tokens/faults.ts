@@ -270,7 +270,7 @@ export const faults: Readonly<Record<AttackName, Readonly<Record<string, readonl
         'requestHash(operation, { params: {}, query: {}, body: {} })',
       ),
     ],
-    'the token is kept': [inside('http/idempotency', 'operation.is_secret_reply || reply === undefined ?', 'reply === undefined ?')],
+    'the token is kept': [inside('http/idempotency', 'operation.is_secret_reply || told === undefined ?', 'told === undefined ?')],
   },
   'TI-19 T15 keys of others': {
     'the key is looked at before the secret': [
