@@ -34,7 +34,13 @@ export const withFaults = (database: Database, reached: Reached): Database => {
       maybe: (asked) => around(() => tx.maybe(asked)),
       many: (asked) => around(() => tx.many(asked)),
     }
-    return { now: tx.now, ...reader }
+    // What would go out with the commit has a point of its own here.
+    const last: Tx['last'] = async (asked, meaning = (error) => error) => {
+      await around(() => tx.many(asked)).catch((error: unknown) => {
+        throw meaning(error)
+      })
+    }
+    return { now: tx.now, ...reader, last }
   }
   return {
     ...database,

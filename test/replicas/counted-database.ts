@@ -19,7 +19,7 @@ export const countedDatabase = (database: Database) => {
     database: {
       ...database,
       reader: counted(database.reader),
-      transaction: (mode, within) => database.transaction(mode, (tx) => within({ ...counted(tx), now: tx.now })),
+      transaction: (mode, within) => database.transaction(mode, (tx) => within({ ...tx, ...counted(tx) })),
     } satisfies Database,
     /** How many of the statements since the last time name this table. */
     naming: (table: string) => asked.filter((text) => new RegExp(`\\b(?:from|join)\\s+${table}\\b`).test(text)).length,

@@ -16,6 +16,6 @@ export const farDatabase = (database: Database, milliseconds: number): Database 
   return {
     ...database,
     reader: far(database.reader),
-    transaction: (mode, within) => database.transaction(mode, (tx) => within({ ...far(tx), now: tx.now })),
+    transaction: (mode, within) => database.transaction(mode, (tx) => within({ ...tx, ...far(tx) })),
   }
 }

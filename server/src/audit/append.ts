@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Tx } from '../db/database.ts'
+import type { Statement } from '../db/statement.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { AuditEvent, Work } from '../work/work.ts'
@@ -14,12 +15,33 @@ type Entry = readonly [work: Work, event: AuditEvent]
 const toldBy = ({ actor: { token } }: Work, { metadata }: AuditEvent) =>
   metadataText(token?.act ? { ...metadata, act: token.act } : metadata)
 
-/** The ends of these chains, from now on ours until the commit; locked in the order of their ids, in one statement. */
-const lockedHeads = async (tx: Tx, chain_ids: readonly string[]): Promise<ReadonlyMap<string, Head>> => {
-  const heads = new Map((await tx.many(lockHeads(chain_ids))).map((head) => [head.chain_id, head]))
+/** The lock on the chains of some tenants, in the order of their ids and in one statement: one who knows them can send it ahead. */
+export interface ChainLock {
+  readonly chain_ids: readonly string[]
+  readonly statement: Statement<Head>
+}
+export const chainLock = (tenant_ids: Iterable<string | null>): ChainLock => {
+  const chain_ids = [...new Set(Array.from(tenant_ids, chainOf))].sort()
+  return { chain_ids, statement: lockHeads(chain_ids) }
+}
+
+type Heads = ReadonlyMap<string, Head>
+const lockedHeads = async (tx: Tx, { chain_ids, statement }: ChainLock): Promise<{ heads: Heads; has_begun: boolean }> => {
+  const heads = new Map((await tx.many(statement)).map((head) => [head.chain_id, head]))
+  const has_begun = heads.size < chain_ids.length
   // A chain begins once. Two that begin the same ones in different orders may stop each other, and the loser is tried again.
   for (const chain_id of chain_ids) if (!heads.has(chain_id)) heads.set(chain_id, await tx.one(openHead(chain_id)))
-  return heads
+  return { heads, has_begun }
+}
+
+/** The chains that a transaction has locked before it knew what to append. */
+const held = new WeakMap<Tx, Heads>()
+
+/** For one who must ask something behind the locks before he appends. Says whether one of them began with this, later than the others were locked. */
+export const lockChains = async (tx: Tx, lock: ChainLock): Promise<{ has_begun: boolean }> => {
+  const { heads, has_begun } = await lockedHeads(tx, lock)
+  held.set(tx, heads)
+  return { has_begun }
 }
 
 const linked = ({ region, key }: AuditSeal, { chain_id, seq, hash }: Head, entries: readonly Entry[]): Hashed[] => {
@@ -52,6 +74,8 @@ export interface AuditSeal {
   readonly key: KeyObject
 }
 
+const unrecorded = (error: unknown) => new Problem('dependency_unavailable', undefined, error)
+
 /**
  * Writes the events of the works of one transaction, as the last thing before its commit: the locks of their chains are held only from
  * here to there. However many works and chains, it is two statements. What cannot be recorded does not happen.
@@ -62,19 +86,23 @@ export const appendWith =
     const entries = works.flatMap((work) => work.trail.events.map((event): Entry => [work, event]))
     if (entries.length === 0) return
     const { tx } = works[0]
+    const tenants = entries.map(([, { tenant_id }]) => tenant_id)
     const chains = Map.groupBy(entries, ([, { tenant_id }]) => chainOf(tenant_id))
+    const known = held.get(tx)
+    // From here on they are where the database says.
+    held.delete(tx)
     try {
-      const heads = await lockedHeads(tx, [...chains.keys()].sort())
+      const heads = [...chains.keys()].every((id) => known?.has(id)) ? known! : (await lockedHeads(tx, chainLock(tenants))).heads
       const rows = [...chains].map(([chain_id, of_chain]) => linked(seal, heads.get(chain_id)!, of_chain))
-      const moved = await tx.many(
+      await tx.last(
         insertChained(
           rows.flat(),
           rows.map((each) => each.at(-1)!),
           rows.map((each) => each.length),
         ),
+        unrecorded,
       )
-      if (moved.length !== chains.size) throw new Error('the end of a chain is not where it was')
     } catch (error) {
-      throw new Problem('dependency_unavailable', undefined, error)
+      throw unrecorded(error)
     }
   }

@@ -19,10 +19,11 @@ export const openHead = (chain_id: string) => sql(Head)`
 
 type Hashed = ChainedRow & { hash: Buffer }
 
-/** Adds rows and moves the heads, in one statement; `lasts` and `counts` say of each chain with which row it ends then, and how many are new. */
-export const insertChained = (rows: readonly Hashed[], lasts: readonly Hashed[], counts: readonly number[]) => sql(
-  Exactly({ seq: Type.Integer() }),
-)`
+/**
+ * Adds rows and moves the heads, in one statement; `lasts` and `counts` say of each chain with which row it ends then, and how many are
+ * new. Where a head is not where it should be, it would become null, which its table refuses.
+ */
+export const insertChained = (rows: readonly Hashed[], lasts: readonly Hashed[], counts: readonly number[]) => sql(Exactly({}))`
   with added as (
     insert into audit_logs (chain_id, seq, id, occurred_at, correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id,
                             resource_type, resource_id, resource_name, action, result, reason_code, severity, metadata, hash)
@@ -41,11 +42,11 @@ export const insertChained = (rows: readonly Hashed[], lasts: readonly Hashed[],
         as r (chain_id, seq, id, occurred_at, correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id,
               resource_type, resource_id, resource_name, action, result, reason_code, severity, metadata, hash)
     returning seq)
-  update audit_heads h set seq = l.seq, hash = l.hash
+  update audit_heads h
+     set seq = case when h.seq + l.n = l.seq and (select count(*) from added) = ${rows.length}::bigint then l.seq end, hash = l.hash
     from unnest(${lasts.map(({ chain_id }) => chain_id)}::uuid[], ${lasts.map(({ seq }) => seq)}::bigint[],
                 ${lasts.map(({ hash }) => hash)}::bytea[], ${counts}::bigint[]) as l (chain_id, seq, hash, n)
-   where h.chain_id = l.chain_id and h.seq + l.n = l.seq and (select count(*) from added) = ${rows.length}::bigint
-  returning h.seq`
+   where h.chain_id = l.chain_id`
 
 const text = Nullable(Type.String())
 /** Whatever somebody may have put there: the table's own checks can be dropped by its owner. */

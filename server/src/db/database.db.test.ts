@@ -135,6 +135,88 @@ describe('a transaction', () => {
   })
 })
 
+describe('what nobody waits for', () => {
+  test('goes out with the commit in its order, or before whatever is asked after it', async () => {
+    const database = connect()
+    const seen = await database.transaction('write', async (tx) => {
+      await tx.last(put('x'))
+      await tx.last(set('x', 5))
+      const { n } = await tx.one(read('x'))
+      await tx.last(set('x', n + 1))
+      return n
+    })
+    expect(seen).toBe(5)
+    expect(await database.reader.one(read('x'))).toEqual({ n: 6 })
+  })
+
+  test('fails with its own meaning, nothing of its transaction stays, and the connection serves on', async () => {
+    const database = connect({ max_connections: 1 })
+    const failing = database.transaction('write', async (tx) => {
+      await tx.many(put('x'))
+      await tx.last(put('y'))
+      await tx.last(put('y'), (error) => new Problem('project_not_found', undefined, error))
+      await tx.last(put('z'))
+    })
+    expect(await problemOf(failing)).toBe('404 project_not_found')
+    expect(await owner('select * from tried')).toEqual([])
+    await database.transaction('write', (tx) => tx.last(put('x')))
+    expect(await database.reader.one(read('x'))).toEqual({ n: 0 })
+  })
+
+  test('is tried again with its transaction where it loses a race', async () => {
+    const database = connect()
+    await owner(`insert into tried values ('x', 0)`)
+    const bumps = await Promise.all(
+      Array.from({ length: 4 }, () =>
+        database.transaction('write', async (tx) => {
+          await beginStricter(tx)
+          const { n } = await tx.one(read('x'))
+          await tx.last(set('x', n + 1))
+          return n
+        }),
+      ),
+    )
+    expect(bumps.sort()).toEqual([0, 1, 2, 3])
+    expect(await database.reader.one(read('x'))).toEqual({ n: 4 })
+  })
+})
+
+describe('what is sent ahead', () => {
+  test('is done once, before anything else, and its answer is had where it is asked for', async () => {
+    const database = connect()
+    const [first, second] = [put('x'), bump('x')]
+    const seen = await database.transaction('write', async (tx) => [await tx.one(read('x')), await tx.many(first), await tx.one(second)], {
+      ahead: [first, second],
+    })
+    expect(seen).toEqual([{ n: 1 }, [], { n: 1 }])
+    // Asked a second time it is done a second time.
+    expect(await database.transaction('write', async (tx) => [await tx.one(second), await tx.one(second)], { ahead: [second] })).toEqual([
+      { n: 2 },
+      { n: 3 },
+    ])
+  })
+
+  test('fails where it is asked for, or with the commit that it makes void', async () => {
+    const database = connect({ max_connections: 1 })
+    const twice = put('x')
+    const ahead = [twice, put('x')]
+    expect(await problemOf(database.transaction('write', (tx) => tx.many(ahead[1]!), { ahead }))).toContain('duplicate key')
+    expect(await problemOf(database.transaction('write', async () => {}, { ahead }))).toContain('rolled back')
+    expect(await owner('select * from tried')).toEqual([])
+    expect(await database.ping()).toBe(true)
+  })
+})
+
+test('a transaction whose failure somebody hid is no success', async () => {
+  const database = connect()
+  const hiding = database.transaction('write', async (tx) => {
+    await tx.many(put('x'))
+    await tx.many(put('x')).catch(() => {})
+  })
+  expect(await problemOf(hiding)).toContain('rolled back')
+  expect(await owner('select * from tried')).toEqual([])
+})
+
 describe('a lost race', () => {
   test('a serialisation failure is tried again until it is a success, and no update is lost', async () => {
     const database = connect()

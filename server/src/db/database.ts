@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { Problem } from '../kernel/problem.ts'
@@ -15,11 +16,18 @@ export interface Reader {
 export interface Tx extends Reader {
   /** The database's clock when the transaction began: the one instant of its work. */
   readonly now: string
+  /**
+   * Something whose rows nobody waits for: it goes out with the commit, or with whatever is asked before that, and where it fails nothing
+   * is committed. `meaning` says what its failure means, where that is not simply what the database says.
+   */
+  last(statement: Statement<unknown>, meaning?: (error: unknown) => unknown): Promise<void>
 }
 
 export interface TransactionOptions {
   /** How long it waits for each lock that somebody else has; as long as for anything if not said. */
   readonly lock_wait_ms?: number
+  /** What is asked first, in this order: sent along with the beginning, so that its answers are there or under way when it is asked for. */
+  readonly ahead?: readonly Statement<unknown>[]
 }
 
 export interface Database {
@@ -87,7 +95,9 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
     query_timeout: statement_timeout_ms + 1000,
     idle_in_transaction_session_timeout: 30_000,
     application_name: 'gatehouse',
-  }
+    // What is asked without waiting is sent without waiting, too.
+    pipeline: true,
+  } as pg.PoolConfig
   const open = (): pg.Pool => {
     const opened = new pg.Pool(settings)
     // Without a listener a stopped database would end the process.
@@ -123,16 +133,48 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
     const client = await heard(used.connect())
     let broken: Error | undefined
     client.on('error', onError)
+    const send = async <Row>({ name, text, values, parse }: Statement<Row>): Promise<Row[]> =>
+      (await heard(client.query({ name, text, values: values as unknown[] }))).rows.map(parse)
+    /** What is sent within it leaves in one piece: a piece each would wake the database for each. */
+    const inOnePiece = <T>(sendAll: () => T): T => {
+      const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
+      stream.cork()
+      try {
+        return sendAll()
+      } finally {
+        stream.uncork()
+      }
+    }
     try {
       // Several statements in one round trip: the driver answers with one result each, which its types do not know.
-      const opened = (await heard(client.query(quick({ text: opening(mode, options) })))) as unknown as pg.QueryResult[]
+      const [opened, early] = inOnePiece(() => [
+        heard(client.query(quick({ text: opening(mode, options) }))) as unknown as Promise<pg.QueryResult[]>,
+        new Map<unknown, Promise<unknown[]>>(options.ahead?.map((statement) => [statement, send(statement)])),
+      ])
+      for (const answer of early.values()) answer.catch(() => {})
+      const lasts: (() => Promise<unknown>)[] = []
+      const many = async <Row>(statement: Statement<Row>): Promise<Row[]> => {
+        const under_way = early.get(statement) as Promise<Row[]> | undefined
+        early.delete(statement)
+        if (under_way) return under_way
+        for (const sendLast of lasts.splice(0)) await sendLast()
+        return send(statement)
+      }
       const result = await within({
-        now: opened.at(-1)!.rows[0].now,
-        ...readerOf(async ({ name, text, values, parse }) =>
-          (await heard(client.query({ name, text, values: values as unknown[] }))).rows.map(parse),
-        ),
+        now: (await opened).at(-1)!.rows[0].now,
+        ...readerOf(many),
+        last: async (statement, meaning = (error) => error) => {
+          lasts.push(() =>
+            send(statement).catch((error: unknown) => {
+              throw meaning(error)
+            }),
+          )
+        },
       })
-      await heard(client.query('commit'))
+      // The database does one after the other, and where one fails the commit that follows it is none.
+      const closing = inOnePiece(() => [...lasts.map((sendLast) => sendLast()), heard(client.query('commit'))])
+      const { command } = (await Promise.all(closing)).at(-1) as pg.QueryResult
+      if (command !== 'COMMIT') throw new Error('the transaction was rolled back')
       return result
     } catch (error) {
       leaveDeadLines(used, causeOf(error))

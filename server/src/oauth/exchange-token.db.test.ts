@@ -4,11 +4,11 @@ import * as oauth4webapi from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exchangeGrant, tokenTypes } from '../../../contract/src/oauth.ts'
+import { deafDatabase } from '../../../test/deaf-database.ts'
 import { type Answered, type LiveServer, liveServer, seeded, testKeys, tokenIssuer } from '../../../test/live-server.ts'
 import { auroraHome } from '../../../test/machine-credential.ts'
 import { oauthClient, postForm } from '../../../test/oauth-client.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
-import type { Database } from '../db/database.ts'
 import { keySetSource } from '../keys/key-set.ts'
 import { createSigner } from '../keys/signer.ts'
 import { actorsIn } from '../tokens/act.ts'
@@ -603,24 +603,7 @@ describe('what changes while it is being exchanged', () => {
   test('TI-16 TI-17 the control: a server that does not ask again issues one, and it is dead all the same', async () => {
     const [subject, client] = [await oauthClient(live), await oauthClient(live)]
     const token = await subject.token()
-    // Writes the rows, and does not listen to what is said of their state.
-    const deaf: Database = {
-      ...live.database,
-      transaction: (mode, within, how) =>
-        live.database.transaction(
-          mode,
-          (tx) =>
-            within({
-              ...tx,
-              many: async (statement) => {
-                const rows = await tx.many(statement)
-                return /insert into issued_tokens/.test(statement.text) ? [] : rows
-              },
-            }),
-          how,
-        ),
-    }
-    const { url } = await serving(() => giveBack(token), { database: deaf })
+    const { url } = await serving(() => giveBack(token), { database: await deafDatabase(live) })
     const answered = await swap(client, token, {}, {}, url)
     expect(answered.status, answered.text).toBe(200)
     expect(await onAll(answered.body.access_token)).toEqual([dead, dead])

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { deafDatabase } from '../../../test/deaf-database.ts'
 import { type Answered, type LiveServer, liveServer, testKeys, tokenIssuer } from '../../../test/live-server.ts'
 import { auroraHome, machineWithSecret } from '../../../test/machine-credential.ts'
 import { verifyChains } from '../audit/verify-chains.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
-import type { Database } from '../db/database.ts'
 import type { ServerParts } from '../http/server.ts'
 import { auditKey } from '../installation/own-secrets.ts'
+import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { keySetSource } from '../keys/key-set.ts'
 import { createSigner, type Sign } from '../keys/signer.ts'
@@ -190,24 +191,49 @@ describe('what changes between the decision and the commit', () => {
 
   test('TI-16 the control: a server that does not ask again issues one for a revoked key', async () => {
     const sa = await machine()
-    const { url } = await issuingWith(({ database }) => {
-      // Writes the rows, and does not listen to what is said of their state.
-      const deaf: Database = {
-        ...database,
-        transaction: (mode, within) =>
-          database.transaction(mode, (tx) =>
-            within({
-              ...tx,
-              many: async (statement) => {
-                const rows = await tx.many(statement)
-                return /insert into issued_tokens/.test(statement.text) ? [] : rows
-              },
-            }),
-          ),
-      }
-      return { database: deaf, keys: { want: keySetSource(ring), sign: revoking(sa) } }
-    })
+    const { url } = await issuingWith({ database: await deafDatabase(live), keys: { want: keySetSource(ring), sign: revoking(sa) } })
     expect((await sa.ask({}, {}, url)).status).toBe(200)
+  })
+
+  test('TI-16 nor where the chain of its tenant begins only then', async () => {
+    const [org_id, project_id] = [newId('org'), newId('project')]
+    await live.sql(`insert into organizations (id, type, name, slug, created_at) values ($1, 'enterprise', 'New', $2, now())`, [
+      org_id,
+      `n-${org_id}`,
+    ])
+    await live.sql(`insert into projects (id, org_id, name, slug, created_at) values ($1, $2, 'New', $3, now())`, [
+      project_id,
+      org_id,
+      `n-${project_id}`,
+    ])
+    const sa = await machineWithSecret(live, { org_id, project_id })
+    let begun = 0
+    const { url } = await issuingWith(({ database }) => ({
+      database: {
+        ...database,
+        transaction: (mode, within, options) =>
+          database.transaction(
+            mode,
+            (tx) =>
+              within({
+                ...tx,
+                one: async (statement) => {
+                  if (/insert into audit_heads/.test(statement.text)) {
+                    begun += 1
+                    // Time enough for whatever was sent ahead to be answered.
+                    await live.sql('select pg_sleep(0.1)')
+                    await revoke(sa)
+                  }
+                  return tx.one(statement)
+                },
+              }),
+            options,
+          ),
+      },
+    }))
+    expect(codes([await sa.ask({}, {}, url)])).toEqual(['401 token_invalid'])
+    expect(begun).toBeGreaterThan(0)
+    expect(await tokensOf(sa)).toEqual([])
   })
 
   test('TI-23 something else that changes makes it decide again, and it issues one; what changes each time ends in 503', async () => {

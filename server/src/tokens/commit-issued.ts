@@ -1,17 +1,22 @@
 import type { Operation } from '@gatehouse/contract/operation'
 import { LRUCache } from 'lru-cache'
-import type { Append } from '../audit/append.ts'
-import type { Database, Tx } from '../db/database.ts'
+import { type Append, chainLock, lockChains } from '../audit/append.ts'
+import type { Database, TransactionOptions, Tx } from '../db/database.ts'
 import { isHeldUp, isRowFault } from '../db/database-errors.ts'
+import { isStillSo } from '../epochs/moment.ts'
+import { askMoment, readMoment } from '../epochs/read-moment.ts'
 import { together } from '../epochs/together.ts'
 import { answeredBefore, keep } from '../http/idempotency.ts'
 import { noteUseOfKeys } from '../service-accounts/credential-queries.ts'
 import type { Work } from '../work/work.ts'
-import { insertTokens, type Stamped } from './issuing-queries.ts'
+import { insertTokens, type TokenRow } from './issuing-queries.ts'
 import { type Attempt, type Job, type Lane, late, lockWaits, type Outcome, tenantLanes, type Way } from './lanes.ts'
 
 /** A token that is signed and that nobody has seen yet: what must be written before anybody may, and in the state that it was decided in. */
-export interface Issuance extends Stamped {
+export interface Issuance {
+  readonly row: TokenRow
+  /** Of the state that it was decided in. */
+  readonly stamp: string
   /** Whose it is and what is recorded of it. */
   readonly doing: Omit<Work, 'tx' | 'now'>
 }
@@ -31,13 +36,22 @@ interface Issuing extends Job {
   readonly issuance: Issuance
 }
 
-class Moved extends Error {
-  readonly stale: ReadonlySet<Issuance>
-  constructor(stale: ReadonlySet<Issuance>) {
-    super('what an issuance rests on has changed')
-    this.stale = stale
-  }
+/** What the key was kept for is not written, so the key is not kept either. */
+class Moved extends Error {}
+
+interface Written {
+  readonly sound: ReadonlySet<Issuance>
+  readonly used: readonly string[]
+  readonly minute: string
 }
+
+/** What must be known before anything is written: the ends of the chains, and behind their locks how things stand. */
+const questionsOf = (issuances: readonly Issuance[]) => {
+  const org_ids = [...new Set(issuances.map(({ row: { org_id } }) => org_id))]
+  const tenants = org_ids.filter((id) => id !== null)
+  return { lock: chainLock(org_ids), moment: askMoment(tenants), tenants }
+}
+type Questions = ReturnType<typeof questionsOf>
 
 const worksOf = (tx: Tx, issuances: readonly Issuance[]): Work[] => issuances.map(({ doing }) => ({ ...doing, now: tx.now, tx }))
 
@@ -45,43 +59,49 @@ export const commitIssued = ({ database, append }: { readonly database: Database
   /** In which minute a key's last use was noted by this process: one that is used in every second is written once a minute. */
   const noted = new LRUCache<string, string>({ max: 50_000 })
 
-  const noteUse = async (tx: Tx, issuances: readonly Issuance[]): Promise<ReadonlyMap<string, string>> => {
-    const minute = tx.now.slice(0, 16)
-    const used = new Set(issuances.flatMap(({ row: { credential_id: id } }) => (id !== null && noted.get(id) !== minute ? [id] : [])))
-    if (used.size > 0) await tx.many(noteUseOfKeys([...used], tx.now))
-    return new Map([...used].map((id) => [id, minute]))
-  }
+  /** Who used his key for the first time in this minute. */
+  const usedIn = (minute: string, issuances: readonly Issuance[]): string[] => [
+    ...new Set(issuances.flatMap(({ row: { credential_id: id } }) => (id !== null && noted.get(id) !== minute ? [id] : []))),
+  ]
 
   /**
-   * The record first, then the rows with the question whether all is still as it was. That is asked behind the locks of the chains:
+   * Writes those whose state is still as it was; the others are to be decided again. That is asked behind the locks of the chains:
    * whatever took a right away in these tenants was recorded there, so it is either seen here or it waits until these are committed.
    */
-  const write = async (tx: Tx, issuances: readonly Issuance[], works: readonly Work[]): Promise<ReadonlyMap<string, string>> => {
-    const used = await noteUse(tx, issuances)
-    await append(...(works as [Work, ...Work[]]))
-    const stale = new Set((await tx.many(insertTokens(issuances))).map(({ id }) => id))
-    if (stale.size > 0) throw new Moved(new Set(issuances.filter(({ row: { id } }) => stale.has(id))))
-    return used
+  const write = async (tx: Tx, issuances: readonly Issuance[], { lock, moment, tenants }: Questions): Promise<Written> => {
+    const { has_begun } = await lockChains(tx, lock)
+    // Sent ahead, it was asked before a chain that begins here was locked.
+    const known = has_begun ? await readMoment(tx, tenants) : await moment.by(tx)
+    const sound = issuances.filter(({ stamp, row }) => isStillSo(stamp, known, row.org_id))
+    const minute = tx.now.slice(0, 16)
+    const used = usedIn(minute, sound)
+    if (sound.length > 0) {
+      await append(...(worksOf(tx, sound) as [Work, ...Work[]]))
+      await tx.last(insertTokens(sound.map(({ row }) => row)))
+      if (used.length > 0) await tx.last(noteUseOfKeys(used, tx.now))
+    }
+    return { sound: new Set(sound), used, minute }
   }
 
-  const written = async (lock_wait_ms: number, within: (tx: Tx) => ReturnType<typeof write>): Promise<void> => {
-    const used = await database.transaction('write', within, { lock_wait_ms })
-    for (const [id, minute] of used) noted.set(id, minute)
+  const written = async (within: (tx: Tx) => Promise<Written>, options: TransactionOptions): Promise<ReadonlySet<Issuance>> => {
+    const { sound, used, minute } = await database.transaction('write', within, options)
+    for (const id of used) noted.set(id, minute)
+    return sound
   }
 
   const writeTogether: Attempt<Issuing> = async (jobs, lock_wait_ms, outcomes) => {
     if (jobs.length === 0) return
     const issuances = jobs.map(({ issuance }) => issuance)
+    const questions = questionsOf(issuances)
     try {
-      await written(lock_wait_ms, (tx) => write(tx, issuances, worksOf(tx, issuances)))
-      for (const each of jobs) outcomes.set(each, { is_committed: true })
+      const sound = await written((tx) => write(tx, issuances, questions), {
+        lock_wait_ms,
+        ahead: [questions.lock.statement, questions.moment.statement],
+      })
+      for (const each of jobs) outcomes.set(each, { is_committed: sound.has(each.issuance) })
     } catch (error) {
       if (isHeldUp(error)) throw error
-      if (error instanceof Moved) {
-        const [stale, rest] = [true, false].map((is_stale) => jobs.filter(({ issuance }) => error.stale.has(issuance) === is_stale))
-        for (const each of stale!) outcomes.set(each, { is_committed: false })
-        await writeTogether(rest!, lock_wait_ms, outcomes)
-      } else if (jobs.length > 1 && isRowFault(error)) {
+      if (jobs.length > 1 && isRowFault(error)) {
         // The database did not like something of one of them; who it was shows when each stands alone.
         for (const each of jobs) await writeTogether([each], lock_wait_ms, outcomes)
       } else for (const each of jobs) outcomes.set(each, { error })
@@ -92,13 +112,18 @@ export const commitIssued = ({ database, append }: { readonly database: Database
     const { issuance, keyed } = job!
     const { operation, key, hash, reply } = keyed
     try {
-      await written(lock_wait_ms, async (tx) => {
-        const [work] = worksOf(tx, [issuance]) as [Work]
-        await answeredBefore(work, operation, key, hash, { for_key: '1s', afterwards: `${lock_wait_ms}ms` })
-        await keep(work, operation, key, reply)
-        return write(tx, [issuance], [work])
-      })
-      outcomes.set(job!, { is_committed: true })
+      const sound = await written(
+        async (tx) => {
+          const [work] = worksOf(tx, [issuance]) as [Work]
+          await answeredBefore(work, operation, key, hash, { for_key: '1s', afterwards: `${lock_wait_ms}ms` })
+          await keep(work, operation, key, reply)
+          const result = await write(tx, [issuance], questionsOf([issuance]))
+          if (!result.sound.has(issuance)) throw new Moved()
+          return result
+        },
+        { lock_wait_ms },
+      )
+      outcomes.set(job!, { is_committed: sound.has(issuance) })
     } catch (error) {
       if (isHeldUp(error)) throw error
       outcomes.set(job!, error instanceof Moved ? { is_committed: false } : { error })

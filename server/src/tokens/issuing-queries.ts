@@ -1,7 +1,5 @@
 import { Exactly } from '@gatehouse/contract/shapes'
-import Type from 'typebox'
 import { sql } from '../db/statement.ts'
-import { stampInSql } from '../epochs/stamp-in-sql.ts'
 import type { Act } from '../work/work.ts'
 import type { MachineClass } from './machine-class.ts'
 
@@ -28,21 +26,12 @@ export interface TokenRow {
   readonly reason: string | null
 }
 
-/** A row, and the state that it was decided in. */
-export interface Stamped {
-  readonly row: TokenRow
-  readonly stamp: string
-}
-
-/**
- * Writes each of them and says which rest on a state that is not the state any more, all in one statement: it sees what was committed
- * before it began. No key of ours has a blank in it.
- */
-export const insertTokens = (issued: readonly Stamped[]) => {
-  const rows = issued.map(({ row }) => row)
-  return sql(Exactly({ id: Type.String() }))`
-  with given as (
-    select *
+/** No key of ours has a blank in it. */
+export const insertTokens = (rows: readonly TokenRow[]) => sql(Exactly({}))`
+  insert into issued_tokens (id, actor_type, actor_id, credential_id, parent_id, org_id, project_id, binding, typ, kid, audience, scope, cnf_jkt, act,
+                             epoch, issued_at, expires_at, source_workflow_id, reason)
+  select t.id, t.actor_type, t.actor_id, t.credential_id, t.parent_id, t.org_id, t.project_id, t.binding::jsonb, t.typ, t.kid, t.audience,
+         string_to_array(t.scope, ' '), t.cnf_jkt, t.act::jsonb, t.epoch, t.issued_at, t.expires_at, t.source_workflow_id, t.reason
       from unnest(
              ${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ actor_type }) => actor_type)}::text[],
              ${rows.map(({ actor_id }) => actor_id)}::uuid[], ${rows.map(({ credential_id }) => credential_id)}::uuid[],
@@ -52,15 +41,6 @@ export const insertTokens = (issued: readonly Stamped[]) => {
              ${rows.map(({ scope }) => scope.join(' '))}::text[], ${rows.map(({ cnf_jkt }) => cnf_jkt)}::text[],
              ${rows.map(({ act }) => act && JSON.stringify(act))}::text[], ${rows.map(({ epoch }) => epoch)}::int[],
              ${rows.map(({ issued_at }) => issued_at)}::timestamptz[], ${rows.map(({ expires_at }) => expires_at)}::timestamptz[],
-             ${rows.map(({ source_workflow_id }) => source_workflow_id)}::text[], ${rows.map(({ reason }) => reason)}::text[],
-             ${issued.map(({ stamp }) => stamp)}::text[])
+             ${rows.map(({ source_workflow_id }) => source_workflow_id)}::text[], ${rows.map(({ reason }) => reason)}::text[])
         as t (id, actor_type, actor_id, credential_id, parent_id, org_id, project_id, binding, typ, kid, audience, scope, cnf_jkt, act,
-              epoch, issued_at, expires_at, source_workflow_id, reason, stamp)),
-  written as (
-    insert into issued_tokens (id, actor_type, actor_id, credential_id, parent_id, org_id, project_id, binding, typ, kid, audience, scope, cnf_jkt, act,
-                               epoch, issued_at, expires_at, source_workflow_id, reason)
-    select t.id, t.actor_type, t.actor_id, t.credential_id, t.parent_id, t.org_id, t.project_id, t.binding::jsonb, t.typ, t.kid, t.audience,
-           string_to_array(t.scope, ' '), t.cnf_jkt, t.act::jsonb, t.epoch, t.issued_at, t.expires_at, t.source_workflow_id, t.reason
-      from given t)
-  select t.id from given t where t.stamp <> ${stampInSql('t.org_id')}`
-}
+              epoch, issued_at, expires_at, source_workflow_id, reason)`
