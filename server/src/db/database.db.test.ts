@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { Exactly } from '@gatehouse/contract/shapes'
+import fc from 'fast-check'
 import Type from 'typebox'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
@@ -404,4 +405,27 @@ test('numbers of eight bytes and instants come as the product spells them', asyn
   const Seen = Exactly({ big: Type.Integer(), at: Type.String(), none: Type.Null() })
   const text = sql(Seen)`select 9007199254740991::int8 as big, '2026-01-02 03:04:05.678+02'::timestamptz as at, null::timestamptz as none`
   expect(await connect().reader.one(text)).toEqual({ big: 9007199254740991, at: '2026-01-02T01:04:05.678Z', none: null })
+})
+
+test('an array comes back as it was sent, whatever stands in it', async () => {
+  const database = connect()
+  const words = fc.array(
+    fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', 'NULL', 'null', '"', '\\', '{}', ',', '\\"', ' '), fc.constant(null)),
+  )
+  const bytes = fc.uint8Array().map((each) => Buffer.from(each))
+  const given = fc.record({
+    words: words.map((each) => each.map((word) => word?.replaceAll('\0', '') ?? null)),
+    numbers: fc.array(fc.option(fc.integer())),
+    bytes: fc.array(fc.option(bytes)),
+  })
+  const Given = Exactly({ words: Type.Any(), numbers: Type.Any(), bytes: Type.Any() })
+  await fc.assert(
+    fc.asyncProperty(given, async ({ words, numbers, bytes }) => {
+      expect(
+        await database.reader.one(
+          sql(Given)`select ${words}::text[] as words, ${numbers}::integer[] as numbers, ${bytes}::bytea[] as bytes`,
+        ),
+      ).toEqual({ words, numbers, bytes })
+    }),
+  )
 })

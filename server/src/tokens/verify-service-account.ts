@@ -35,19 +35,35 @@ interface Located {
   readonly home: Home
 }
 
+const wantOfAccount = (service_account_id: string, { org_id: tenant_id, project_id }: Home) => ({
+  service_account_id,
+  standing: wantStanding('service_account', { user_id: service_account_id, tenant_id, project_id }),
+  own: wantPolicy(own_limit, { tenant_id, project_id }),
+  rules: wantChain({ tenant_id, project_id }),
+})
+/** Beside the home that is kept: an account that asks often asks for the same each time, and to spell it out costs as much as to find it. */
+const wanted = new WeakMap<Home, ReturnType<typeof wantOfAccount>>()
+const wantedBy = ({ service_account_id, home }: Located) => {
+  const known = wanted.get(home)
+  if (known?.service_account_id === service_account_id) return known
+  const made = wantOfAccount(service_account_id, home)
+  wanted.set(home, made)
+  return made
+}
+
 /** All that an issuance rests on, in one read. */
 const readAll = async ({ keys }: IssuerParts, fresh: FreshReader, located: Located) => {
   const { service_account_id, key_id, home } = located
-  const place = { tenant_id: home.org_id, project_id: home.project_id }
+  const of_account = wantedBy(located)
   const { moment, values } = await fresh.read([
     wantCredential({ service_account_id, key_id, org_id: home.org_id }),
-    wantStanding('service_account', { user_id: service_account_id, ...place }),
+    of_account.standing,
     keys.want(),
-    wantPolicy(own_limit, place),
+    of_account.own,
     wantedMax,
     wantedAudiences,
     wantedScopes,
-    ...wantChain(place),
+    ...of_account.rules,
   ])
   const [credential, standing, key_set, own, longest, allowed_audiences, allowed_scopes, ...rules] = values
   return { ...located, moment, credential, standing, key_set, chains: { own, longest, allowed_audiences, allowed_scopes }, rules }
