@@ -2,6 +2,7 @@ import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { Problem } from '../kernel/problem.ts'
+import { arrayText } from './array-text.ts'
 import { problemOf, worthRetrying } from './database-errors.ts'
 import type { Statement } from './statement.ts'
 
@@ -59,6 +60,12 @@ const begin = {
 /** What a transaction begins with, in one round trip. */
 const opening = (mode: keyof typeof begin, { lock_wait_ms }: TransactionOptions): string =>
   `${begin[mode]}; ${lock_wait_ms === undefined ? '' : `set local lock_timeout = ${Math.ceil(lock_wait_ms)}; `}select transaction_timestamp() as now`
+
+const queryOf = ({ name, text, values }: Statement<unknown>): pg.QueryConfig => ({
+  name,
+  text,
+  values: values.map((value) => (Array.isArray(value) ? arrayText(value) : value)),
+})
 
 const attempts = 4
 
@@ -133,8 +140,8 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
     const client = await heard(used.connect())
     let broken: Error | undefined
     client.on('error', onError)
-    const send = async <Row>({ name, text, values, parse }: Statement<Row>): Promise<Row[]> =>
-      (await heard(client.query({ name, text, values: values as unknown[] }))).rows.map(parse)
+    const send = async <Row>(statement: Statement<Row>): Promise<Row[]> =>
+      (await heard(client.query(queryOf(statement)))).rows.map(statement.parse)
     /** What is sent within it leaves in one piece: a piece each would wake the database for each. */
     const inOnePiece = <T>(sendAll: () => T): T => {
       const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
@@ -192,13 +199,13 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
   }
 
   return {
-    reader: readerOf(async ({ name, text, values, parse }) => {
+    reader: readerOf(async (statement) => {
       const used = pool
-      const { rows } = await used.query(quick({ name, text, values: values as unknown[] })).catch((error: unknown) => {
+      const { rows } = await used.query(quick(queryOf(statement))).catch((error: unknown) => {
         leaveDeadLines(used, error)
         throw problemOf(error)
       })
-      return rows.map(parse)
+      return rows.map(statement.parse)
     }),
     transaction: async (mode, within, options = {}) => {
       for (let attempt = 1; ; attempt += 1) {

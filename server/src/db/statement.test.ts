@@ -39,13 +39,3 @@ test('a row that does not have its shape is refused, and its values are not repe
     expect(() => parse(row)).toThrow(/^a row does not have its shape: /)
   expect(() => parse({ id: 'a', count: 'hunter2' })).not.toThrow('hunter2')
 })
-
-test('an array becomes one text, and one of other kinds is left to the driver', () => {
-  expect(sql(Row)`select ${['a', 'b "c" \\', null]}, ${[1, -2]}, ${[Buffer.from('x')]}, ${[]}`.values).toEqual([
-    '{"a","b \\"c\\" \\\\",NULL}',
-    '{1,-2}',
-    '{"\\\\x78"}',
-    '{}',
-  ])
-  for (const other of [[['a']], [true], [{ a: 1 }]]) expect(sql(Row)`select ${other}`.values).toEqual([other])
-})

@@ -17,24 +17,6 @@ class Fragment {
   }
 }
 
-const isSpecial = /["\\]/
-/**
- * An array as PostgreSQL reads it. The driver would make the same text, but looks at each element twice whether there is anything to
- * escape: rows that are written together come as arrays, so that is most of what is sent. What is none of these kinds is left to it.
- */
-const arrayText = (values: readonly unknown[]): string | readonly unknown[] => {
-  let text = ''
-  for (const value of values) {
-    if (text !== '') text += ','
-    if (value === null) text += 'NULL'
-    else if (typeof value === 'number') text += value
-    else if (typeof value === 'string') text += `"${isSpecial.test(value) ? value.replaceAll(/["\\]/g, '\\$&') : value}"`
-    else if (Buffer.isBuffer(value)) text += `"\\\\x${value.toString('hex')}"`
-    else return values
-  }
-  return `{${text}}`
-}
-
 const names = new Map<string, string>()
 const nameOf = (text: string): string => {
   const known = names.get(text)
@@ -69,7 +51,7 @@ export const sql =
     const values: unknown[] = []
     let text = strings[0] ?? ''
     given.forEach((value, index) => {
-      text += value instanceof Fragment ? value.text : `$${values.push(Array.isArray(value) ? arrayText(value) : value)}`
+      text += value instanceof Fragment ? value.text : `$${values.push(value)}`
       text += strings[index + 1]
     })
     return { name: nameOf(text), text, values, parse: parserOf(strings, shape) }
