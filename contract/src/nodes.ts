@@ -205,11 +205,14 @@ export const enrolNode = operation({
   method: 'POST',
   path: `${internal}/enroll`,
   summary: 'A node enrols with its token, and gets a certificate for a key that it made.',
+  description:
+    'Once. The same token with a request for the same key, within its 15 minutes, is a repeat: it gets the certificate that was issued then.',
   actors: ['node_agent'],
   action: 'node.certificate.renew',
   effect: 'change',
   identified_by: 'credential',
   listener: 'nodes',
+  repeated_by: 'request',
   body: Exactly({
     enrolment_token: Type.String({ minLength: 1, maxLength: 4096 }),
     csr: Csr,

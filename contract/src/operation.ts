@@ -47,6 +47,10 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown, A
   readonly listener: Listener
   /** In which manner it is asked and refused: in JSON with our problems, or in forms with the errors of OAuth. */
   readonly speaks: Speech
+  /** What makes a repeat of a change one: the caller's `Idempotency-Key`, or what is sent itself. What is no change, or a GET, needs neither. */
+  readonly repeated_by: 'key' | 'request' | undefined
+  /** The project may be named by `X-Project-ID`, since the path has none. */
+  readonly takes_project_header: boolean
   /** Asks the engine and nothing else: answered without a transaction of its own, and counted against the limit for decisions. */
   readonly is_decision: boolean
   readonly problems: readonly ProblemCode[]
@@ -73,6 +77,8 @@ interface Declared<P extends TProperties, Q extends TProperties, B extends TSche
   identified_by?: IdentifiedBy
   listener?: Listener
   speaks?: Speech
+  repeated_by?: 'request'
+  takes_project_header?: boolean
   is_decision?: boolean
   problems: readonly ProblemCode[]
 }
@@ -110,6 +116,8 @@ export const operation = <
   identified_by: declared.identified_by ?? 'bearer',
   listener: declared.listener ?? 'api',
   speaks: declared.speaks ?? 'json',
+  repeated_by: declared.effect === 'change' && declared.method !== 'GET' ? (declared.repeated_by ?? 'key') : undefined,
+  takes_project_header: declared.takes_project_header ?? false,
   is_decision: declared.is_decision ?? false,
   problems: declared.problems,
 })

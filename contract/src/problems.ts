@@ -13,6 +13,7 @@ export const problems = {
   invalid_csr: entry(400, 'This is not a certificate signing request that is accepted here; details say why.'),
   invalid_target: entry(400, 'No token is issued for this audience.'),
   token_missing: entry(401, 'A bearer token is required.'),
+  certificate_missing: entry(401, 'A certificate of our authority is required.'),
   token_invalid: entry(401, 'The bearer token, or the credential in its place, is not valid.'),
   token_expired: entry(401, 'The bearer token has expired.'),
   proof_invalid: entry(401, 'The DPoP proof is missing, or is not a valid one for this request.'),

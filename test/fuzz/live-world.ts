@@ -4,6 +4,8 @@ import { type LiveServer, seeded } from '../live-server.ts'
 import { newKeyLine } from '../ssh-key-lines.ts'
 import type { RightfulCall } from './rightful-call.ts'
 import { pathOf, rightfulCalls, writeSigningKeys } from './rightful-calls.ts'
+import { worldOfAccess } from './world-of-access.ts'
+import { worldOfNodes } from './world-of-nodes.ts'
 
 const { org, project: projectOf, user, usernames } = seeded
 const named = new Map(usernames.map((username) => [user(username) as string, username]))
@@ -252,16 +254,8 @@ export const liveWorld = async (live: LiveServer) => {
     }),
     'service_account.key.revoke': ofKey,
   }
-  // Some to be switched on and off, some to be ended.
-  const nodes: Record<'switched' | 'ended', string[]> = { switched: [], ended: [] }
-  for (const [use, made] of Object.entries(nodes))
-    for (let n = 0; n < 4; n += 1) {
-      const { body } = await live.call('ada', 'POST', '/api/v1/admin/nodes', {
-        body: { name: `${use}-${n}`, region: 'nowhere', sku: 'fuzz', gpus: 1 },
-      })
-      made.push(body.node.id)
-    }
-  const onNode = (use: keyof typeof nodes) => (pick: number) => ({ person: 'ada', params: { node_id: at(nodes[use], pick) } })
+  const onNodes = await worldOfNodes(live)
+  const access = await worldOfAccess(live)
   const nobodysKey = fixedId('ssh key', 'nobody')
   const sshKeys: Record<'own' | 'project', string[]> = { own: [], project: [] }
   await live.setPolicy('access.max_ssh_keys', 1000)
@@ -303,11 +297,8 @@ export const liveWorld = async (live: LiveServer) => {
     ...ofRoles('of_organization'),
     ...ofRoles('of_project'),
     ...onAccounts,
-    'node.read': onNode('switched'),
-    'node.enrolment.create': onNode('switched'),
-    'node.drain': onNode('switched'),
-    'node.undrain': onNode('switched'),
-    'node.retire': onNode('ended'),
+    ...onNodes.calls,
+    ...access.calls,
     // Chance makes no key; and whoever has registered one already is told so.
     'ssh_key.create': () => ({ person: 'asha', params: {}, body: { public_key: newKeyLine() } }),
     'ssh_key.delete': (pick) => ({ person: 'asha', params: { ssh_key_id: at(sshKeys.own, pick) ?? nobodysKey } }),
@@ -357,7 +348,8 @@ export const liveWorld = async (live: LiveServer) => {
         if (owner && named.get(body.user_id) !== owner) joined.push({ project: params.project_id!, owner, user_id: body.user_id })
       }
       if (operation === 'project.member.remove') joined.splice(Math.max(0, joined.findIndex(ended)), joined.some(ended) ? 1 : 0)
-      if (operation === 'node.create') nodes.ended.push(body.node.id)
+      onNodes.learn(operation, body)
+      access.learn(operation, params, body)
       const [, whose, what] = /^(project\.)?ssh_key\.(create|delete)$/.exec(operation) ?? []
       const registered = sshKeys[whose ? 'project' : 'own']
       if (what === 'create') registered.push(body.id)

@@ -37,7 +37,7 @@ export class Again<R> {
 
 type Answered<R> = R extends { items: (infer Item)[]; next_cursor: string | null } ? Listed<Item> : R
 
-/** What was asked. `project_header` is what `X-Project-ID` named: for operations whose path names no project. */
+/** What was asked. `project_header` is what `X-Project-ID` named: for operations that say that they take it. */
 export interface Asked<P, Q, B> {
   readonly params: P
   readonly query: Q

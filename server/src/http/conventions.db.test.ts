@@ -267,6 +267,7 @@ describe('errors', () => {
     credential_already_issued: 'idempotency.db.test.ts',
     limit_reached: 'service-accounts.db.test.ts',
     invalid_csr: 'node-trust.db.test.ts',
+    certificate_missing: 'node-trust.db.test.ts',
   }
 
   test('HO-04 every code of the catalogue is provoked somewhere', () => {

@@ -60,9 +60,12 @@ const requestOf = ({ operation, pick, perturbation: change, ...plan }: Plan, cur
   const query: Record<string, unknown> = { ...plan.query }
   if ('tenant_id' in query) query.tenant_id = seeded.org.aurora
   if ('org_id' in query) query.org_id = seeded.org.aurora
-  if ('project_id' in query && operation.operationId === 'me.permissions') query.project_id = seeded.project.aurora
+  if ('project_id' in query) query.project_id = seeded.project.aurora
   const headers: Record<string, string> = {
     ...(isOAuth(operation) ? { 'content-type': 'application/x-www-form-urlencoded' } : {}),
+    ...(operation.parameters.some(({ name }) => name === 'X-Project-ID') && !own.project_id
+      ? { 'x-project-id': seeded.project.aurora }
+      : {}),
     ...plan.headers,
   }
   let raw: string | undefined

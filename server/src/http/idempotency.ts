@@ -14,7 +14,7 @@ const wellFormed = /^[\x21-\x7e]{1,128}$/
 
 /** The caller's idempotency key; one that is no key is refused rather than ignored. */
 export const idempotencyKeyOf = (operation: Operation, header: string | string[] | undefined): string | undefined => {
-  if (header === undefined || operation.effect !== 'change') return undefined
+  if (header === undefined || operation.repeated_by === undefined) return undefined
   if (typeof header !== 'string' || !wellFormed.test(header))
     throw new Problem('validation_error', [
       { in: 'header', field: 'idempotency-key', message: 'must be 1 to 128 visible ASCII characters' },

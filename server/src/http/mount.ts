@@ -289,12 +289,13 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     if (operation.identified_by === 'client') await identified(request)
     const actor = request.actor
     if (!actor) throw new Problem('token_missing')
-    const asking: Asking = { ...asked, project_header: projectNamedBy(request.headers['x-project-id']) }
+    const project_header = projectNamedBy(request.headers['x-project-id'])
+    const asking: Asking = operation.takes_project_header ? { ...asked, project_header } : asked
     let outer = { actor, correlation_id: request.id, source_ip: request.ip, trail: newTrail() }
     try {
       if (!operation.actors.includes(actor.type as never))
         throw new Problem('insufficient_permissions', { reason_code: 'permission_denied' })
-      requireAgreement(asking.project_header, asking.params)
+      requireAgreement(project_header, asking.params)
       requireWithinToken(actor, asking.params)
       requireOwnNode(actor, asking.params)
       if ('ask' in answering) {

@@ -58,7 +58,7 @@ describe.for(operations)('$id', (operation) => {
       for (const { status, error } of told) expect(responses[status]!.description).toContain(`\`${error}\``)
     }
     for (const [status, { content }] of Object.entries(responses)) {
-      if (status === `${operation.success}`) continue
+      if (Number(status) < 300) continue
       expect(content!['application/json']!.schema).toEqual({ $ref: `#/components/schemas/${isOAuth ? 'OAuthError' : 'Problem'}` })
     }
     const mentioned = Object.values(responses).flatMap(({ description: text }) => [...text.matchAll(/`(\w+)`:/g)].map(([, code]) => code!))
@@ -73,10 +73,54 @@ describe.for(operations)('$id', (operation) => {
     for (const { schema } of parameters) ajv.compile(schema)
     const media = operation.speaks === 'oauth' ? 'application/x-www-form-urlencoded' : 'application/json'
     if (requestBody) ajv.compile(requestBody.content[media]!.schema)
-    const success = responses[operation.success]!
-    if (operation.reply) ajv.compile(success.content!['application/json']!.schema)
-    else expect(success.content).toBeUndefined()
+    const successes = Object.entries(responses).filter(([status]) => Number(status) < 300)
+    expect(successes.map(([status]) => Number(status))).toEqual([
+      ...new Set([operation.success_again ?? operation.success, operation.success]),
+    ])
+    for (const [, success] of successes)
+      if (operation.reply) ajv.compile(success.content!['application/json']!.schema)
+      else expect(success.content).toBeUndefined()
   })
+})
+
+const headersOf = (id: string) =>
+  byId(id)
+    .parameters.filter((each) => each.in === 'header')
+    .map(({ name }) => name)
+
+test('HO-04 the project may be named by a header where the path has none, and where it has one', () => {
+  const taking = described.filter(({ operationId }) => headersOf(operationId).includes('X-Project-ID'))
+  const isInPath = ({ path }: { path: string }) => path.includes('{project_id}')
+  expect(taking.filter((each) => !isInPath(each)).map(({ operationId }) => operationId)).toEqual(['allocation.create', 'allocation.list'])
+  expect(taking.filter(isInPath)).toEqual(described.filter(isInPath))
+})
+
+test('HO-04 a key for repeats is declared where one is looked at, with its refusals', () => {
+  const isKeyed = (id: string) => ['409', '422'].map((status) => byId(id).responses[status]?.description.includes('`idempotency_') ?? false)
+  expect([headersOf('node.task.wait'), isKeyed('node.task.wait')]).toEqual([['X-Request-Id'], [false, false]])
+  expect([headersOf('node.task.report'), isKeyed('node.task.report')]).toEqual([
+    ['X-Request-Id', 'Idempotency-Key'],
+    [true, true],
+  ])
+  // It is accepted there as everywhere; what makes a repeat one is what is sent.
+  expect([headersOf('node.enrol'), isKeyed('node.enrol')]).toEqual([
+    ['X-Request-Id', 'Idempotency-Key'],
+    [false, false],
+  ])
+  const key = byId('node.enrol').parameters.find(({ name }) => name === 'Idempotency-Key')
+  expect(key).toMatchObject({ description: expect.not.stringContaining('24 hours') })
+})
+
+test('HO-04 what nodes ask says at which door, and how its caller is known there', () => {
+  for (const { id, listener } of operations)
+    if (listener === 'nodes')
+      expect(byId(id)).toMatchObject({
+        servers: [{ url: '{nodes_url}', variables: { nodes_url: { default: 'https://localhost:8092' } } }],
+        description: expect.stringContaining('`GATEHOUSE_NODES_URL`'),
+      })
+    else expect(byId(id)).not.toHaveProperty('servers')
+  const missing = byId('node.task.wait').responses['401']!.description
+  expect(missing).toBe('`certificate_missing`: A certificate of our authority is required.')
 })
 
 test('HO-04 the catalogue names codes in snake case, one status each, and says nothing of our insides', () => {
@@ -96,6 +140,7 @@ test.for<[ProblemCode, number]>([
   ['cursor_invalid', 400],
   ['policy_out_of_bounds', 400],
   ['token_missing', 401],
+  ['certificate_missing', 401],
   ['token_invalid', 401],
   ['token_expired', 401],
   ['insufficient_permissions', 403],

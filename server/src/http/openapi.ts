@@ -8,39 +8,40 @@ import type { TSchema } from 'typebox'
 const always: readonly ProblemCode[] = [
   'validation_error',
   'invalid_request',
-  'token_missing',
-  'token_invalid',
-  'token_expired',
-  'proof_invalid',
   'insufficient_permissions',
   'rate_limit_exceeded',
   'internal_error',
   'policy_unavailable',
   'dependency_unavailable',
 ]
+/** What is said of how the caller shows who he is. A certificate that is nobody's is one without permissions. */
+const whoAsks = ({ identified_by }: Operation): readonly ProblemCode[] =>
+  identified_by === 'certificate' ? ['certificate_missing'] : ['token_missing', 'token_invalid', 'token_expired', 'proof_invalid']
 const withBody: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type']
 const withKey: readonly ProblemCode[] = ['idempotency_in_progress', 'idempotency_key_reused']
 
 /** Every problem an operation may answer with: its own and what the rails may say before it. */
-export const problemsOf = ({ problems: own, body, effect, is_secret_reply }: Operation): ProblemCode[] => [
+export const problemsOf = (operation: Operation): ProblemCode[] => [
   ...new Set([
     ...always,
-    ...(body ? withBody : []),
-    ...(effect === 'change' ? withKey : []),
-    ...(is_secret_reply ? (['credential_already_issued'] as const) : []),
-    ...own,
+    ...whoAsks(operation),
+    ...(operation.body ? withBody : []),
+    ...(operation.repeated_by === 'key' ? withKey : []),
+    ...(operation.is_secret_reply ? (['credential_already_issued'] as const) : []),
+    ...operation.problems,
   ]),
 ]
 
 const codes = (list: readonly string[]) => list.map((code) => `\`${code}\``)
 
-const description = ({ summary, description: more, actions, actors, effect, is_secret_reply }: Operation): string =>
+const description = ({ summary, description: more, actions, actors, effect, is_secret_reply, listener }: Operation): string =>
   [
     summary,
     more,
     `**Permission:** ${codes(actions).join(', or else ')}.`,
     `**Admitted actors:** ${codes(actors).join(', ')}.`,
     actors.includes('shared_runtime_operator') ? 'On the allowlist of shared-runtime operators.' : undefined,
+    listener === 'nodes' ? '**Asked** at the nodes’ own door (`GATEHOUSE_NODES_URL`), and nowhere else.' : undefined,
     effect === 'read' ? undefined : '**Recorded** in the audit log.',
     is_secret_reply ? 'The answer holds a secret: it is shown once and never replayed.' : undefined,
   ]
@@ -52,7 +53,19 @@ const members = (schema: TSchema) => {
   return Object.entries(properties).map(([name, member]) => ({ name, member, isRequired: required.includes(name) }))
 }
 
-const headers = ({ effect, path }: Operation) => [
+const repeats = {
+  key: 'Same key, same caller, same request: same answer, for 24 hours.',
+  request: 'Accepted and not needed: the description says which repeats are answered as before.',
+} as const
+
+/** Where nodes ask: the document does not know the address of an installation. */
+const nodesDoor = {
+  url: '{nodes_url}',
+  description: 'The nodes’ own door.',
+  variables: { nodes_url: { default: 'https://localhost:8092', description: 'As `GATEHOUSE_NODES_URL` says.' } },
+}
+
+const headers = ({ repeated_by, path, takes_project_header }: Operation) => [
   {
     name: 'X-Request-Id',
     in: 'header',
@@ -60,18 +73,18 @@ const headers = ({ effect, path }: Operation) => [
     description: 'The correlation id; made if absent or malformed, echoed always.',
     schema: { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,128}$' },
   },
-  ...(effect === 'change'
+  ...(repeated_by
     ? [
         {
           name: 'Idempotency-Key',
           in: 'header',
           required: false,
-          description: 'Same key, same caller, same request: same answer, for 24 hours.',
+          description: repeats[repeated_by],
           schema: { type: 'string', minLength: 1, maxLength: 128 },
         },
       ]
     : []),
-  ...(path.includes(':project_id')
+  ...(takes_project_header || path.includes(':project_id')
     ? [
         {
           name: 'X-Project-ID',
@@ -110,13 +123,14 @@ const answers = (operation: Operation) => {
         content: { 'application/json': { schema: { $ref: `#/components/schemas/${shape}` } } },
       },
     ])
-  const { reply, success } = operation
+  const { reply, success, success_again } = operation
+  const good = {
+    ...(operation.is_exportable ? { headers: nextCursor } : {}),
+    ...(reply ? { content: { 'application/json': { schema: reply }, ...asLines(operation) } } : {}),
+  }
   return {
-    [success]: {
-      description: 'Done.',
-      ...(operation.is_exportable ? { headers: nextCursor } : {}),
-      ...(reply ? { content: { 'application/json': { schema: reply }, ...asLines(operation) } } : {}),
-    },
+    ...(success_again ? { [success_again]: { description: 'It was there already.', ...good } } : {}),
+    [success]: { description: 'Done.', ...good },
     ...Object.fromEntries(refusals),
   }
 }
@@ -161,6 +175,7 @@ export const openApiDocument = (operations: readonly Operation[]) => {
         'x-actions': operation.actions,
         'x-effect': operation.effect,
         security: securityOf(operation),
+        ...(operation.listener === 'nodes' ? { servers: [nodesDoor] } : {}),
         parameters: [
           ...members(operation.params).map(({ name, member }) => ({ name, in: 'path', required: true, schema: member })),
           ...members(operation.query).map(({ name, member, isRequired }) => ({ name, in: 'query', required: isRequired, schema: member })),

@@ -47,6 +47,8 @@ const retryAfterSeconds = (problem: Problem): number | undefined => {
 /** In the manner in which a token was shown; who showed a bound one as anybody's is told how he should have. */
 const challenge = ({ code }: Problem, authorization: string | undefined): string => {
   if (code === 'token_missing') return 'Bearer'
+  // There is no registered name for it; the handshake is where one is shown.
+  if (code === 'certificate_missing') return 'Certificate'
   const error = code === 'proof_invalid' ? 'invalid_dpop_proof' : 'invalid_token'
   const isBound = code === 'proof_invalid' || /^dpop /i.test(authorization ?? '')
   return isBound ? `DPoP error="${error}", algs="${proofAlgorithms.join(' ')}"` : `Bearer error="${error}"`

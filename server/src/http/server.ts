@@ -143,7 +143,7 @@ const identifyingWith =
   (parts: ServerParts) =>
   async (request: FastifyRequest, { identified_by }: Operation, showing: Showing & { source_ip: string }): Promise<Actor> => {
     if (identified_by === 'certificate') {
-      if (!parts.identifyNode) throw new Problem('token_missing')
+      if (!parts.identifyNode) throw new Problem('certificate_missing')
       return parts.identifyNode(request.raw.socket as TLSSocket, showing)
     }
     const { authorization, dpop } = request.headers

@@ -29,7 +29,7 @@ export const identifyNode =
   (database: Database, refuse: RecordRefusal) =>
   async (socket: TLSSocket, { correlation_id, source_ip }: Showing & { readonly source_ip: string }): Promise<Actor> => {
     const certificate = socket.getPeerX509Certificate?.()
-    if (!certificate) throw new Problem('token_missing')
+    if (!certificate) throw new Problem('certificate_missing')
     const thumbprint = sha256Of(certificate.raw)
     const shown = await database.reader.maybe(certificateShown(thumbprint))
     // That the authority has signed it was found when the connection began; its time may have come since.
