@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { operations } from '@gatehouse/contract/operations'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { accessStage } from '../../../test/access-stage.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { sentenceOf, toldActions } from './sentence.ts'
 
@@ -145,6 +146,17 @@ test('every action is told in a sentence, refused or done, and hostile names sta
   expect(sentenceOf({ ...row, result: 'denied', reason_code: 'permission_denied' })).toBe(
     'alice (user u) was refused project.member.add on project_membership m: permission_denied.',
   )
+})
+
+test('AU-01 what a node does is told of the node: by its name to the platform, by its id to tenants', async () => {
+  const stage = await accessStage(live, {}, { name: 'gpu-told' })
+  await stage.allocation('asha')
+  stage.stop()
+  const told = async (person: string, path: string) =>
+    (await logs(person, path, '?actor_type=node_agent&action=allocation.activate')).body.items[0].sentence
+  expect(await told('otto', 'admin')).toMatch(new RegExp(`^The node gpu-told \\(${stage.node.id}\\) opened the allocation: `))
+  expect(await told('adam', `orgs/${org.aurora}`)).toMatch(new RegExp(`^The node ${stage.node.id} opened the allocation: `))
+  expect((await logs('otto', 'admin', '?action=node.enrol')).body.items[0].sentence).toMatch(/^The node gpu-told /)
 })
 
 test('AU-02 the endpoint names tenant and row, only for those who may read the platform log', async () => {

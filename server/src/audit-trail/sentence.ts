@@ -21,7 +21,6 @@ const told: Record<string, string> = {
   'allocation.clear': 'put away what was left of the failed allocation',
   'allocation.create': 'asked for an allocation of {gpus} {sku} in {region}',
   'allocation.fail': 'could not provide the allocation ({failure})',
-  'allocation.node_ahead': 'said that it has applied generation {applied_generation}, which nobody has asked for',
   'allocation.owner.end': 'ended the ownership of {user_id} with the membership',
   'allocation.owner.name': 'named {user_id} as the owner',
   'allocation.provision': 'placed the allocation on the node {node_id}',
@@ -140,10 +139,15 @@ const filled = (template: string, metadata: unknown): string =>
     return typeof value === 'string' || typeof value === 'number' ? String(value) : `(${name})`
   })
 
+const whoDid = ({ actor_type, actor_id, actor_name }: Told): string => {
+  if (actor_type === 'system') return `The system (${actor_id})`
+  if (actor_type === 'node_agent') return actor_name === null ? `The node ${actor_id}` : `The node ${actor_name} (${actor_id})`
+  return `${actor_name ?? 'Somebody'} (${actor_type} ${actor_id})`
+}
+
 /** One row as a sentence. Names are as their owners wrote them; whoever shows them must treat them as text. */
 export const sentenceOf = (row: Told): string => {
-  const who =
-    row.actor_type === 'system' ? `The system (${row.actor_id})` : `${row.actor_name ?? 'Somebody'} (${row.actor_type} ${row.actor_id})`
+  const who = whoDid(row)
   const what = told[row.action]
   const which = row.resource_id === null ? row.resource_type : `${row.resource_type} ${row.resource_id}`
   // Counted, not recorded one by one: there is nobody to name.
