@@ -5,9 +5,6 @@ import type { Actor } from '../work/work.ts'
 import type { KnownGrant } from './access-grant-queries.ts'
 import type { ToldGrant } from './told-grant-queries.ts'
 
-/** How many there may be at a time on one allocation. */
-export const most_active_grants = 100
-
 /** An allocation, and whether who asks was given access to it. */
 export interface Granted extends AllocationRow {
   readonly grantee_user_id: string | null

@@ -124,6 +124,13 @@ export const policyDefinitions = {
     default: 50,
     bounds: { minimum: 1, maximum: 1000 },
   },
+  'access.max_grants_per_allocation': {
+    type: 'integer',
+    purpose: 'How many access grants one allocation may have at a time.',
+    default: 100,
+    // With the fifty keys that an allocation may have of its own, fewer than a node is sent at once.
+    bounds: { minimum: 1, maximum: 900 },
+  },
   'rate_limit.api_requests_per_minute': perMinute('Requests a minute for one person.', 600),
   'rate_limit.machine_requests_per_minute': perMinute(
     'Requests a minute for one machine actor: so many with its tokens, and so many with its own credential.',
