@@ -10,9 +10,14 @@ import { sendWholeSet } from './sync-access.ts'
 
 const proof = systemProof('task_finished', 'allocation.release', {})
 
-/** Which generation the node has applied by its own word; without a receipt, that it did what it was asked for. */
-const appliedBy = ({ task, outcome, result: { receipt } }: FinishedTask): number =>
-  receipt?.applied_generation ?? (outcome === 'completed' ? task.generation : 0)
+/**
+ * Which generation the node has applied by its own word; without a receipt, that it did what it was asked for. What it could not do is
+ * never confirmed by saying so: it is owed, and asked for again.
+ */
+const appliedBy = ({ task, outcome, result: { receipt } }: FinishedTask): number => {
+  const applied = receipt?.applied_generation ?? (outcome === 'completed' ? task.generation : 0)
+  return outcome === 'failed' && applied >= task.generation ? 0 : applied
+}
 
 const aboutTask = ({ task, outcome }: FinishedTask) => ({
   node_id: task.node_id,
@@ -22,18 +27,8 @@ const aboutTask = ({ task, outcome }: FinishedTask) => ({
   outcome,
 })
 
-/** Never more than was sent: a node that has applied what nobody here has asked for has not applied what is wanted here. */
-const confirm = async (work: Work, row: AllocationRow, finished: FinishedTask): Promise<AllocationRow> => {
-  const applied = appliedBy(finished)
-  if (applied > row.generation)
-    record(work, {
-      action: 'allocation.node_ahead',
-      ...recordedOf(row),
-      severity: 'high',
-      metadata: { ...aboutTask(finished), applied_generation: applied, latest_generation: row.generation },
-    })
-  return (await work.tx.maybe(confirmGeneration(proof, row.id, applied, work.now))) ?? row
-}
+const confirm = async (work: Work, row: AllocationRow, finished: FinishedTask): Promise<AllocationRow> =>
+  (await work.tx.maybe(confirmGeneration(proof, row.id, appliedBy(finished), work.now))) ?? row
 
 /** The report itself is recorded with its receipt; this is what somebody should look at (SG-20). */
 const noteTrouble = (work: Work, row: AllocationRow, finished: FinishedTask): void => {

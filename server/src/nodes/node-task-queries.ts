@@ -55,6 +55,10 @@ export const findTask = (id: string) => sql(TaskRow)`select ${columns(TaskRow)} 
 
 export const lockTask = (id: string) => sql(TaskRow)`select ${columns(TaskRow)} from node_tasks where id = ${id} for update`
 
+export const latestDispatched = (node_id: string, allocation_id: string) => sql(Exactly({ generation: Type.Integer() }))`
+  select coalesce(max(generation), 0) as generation from node_tasks
+   where allocation_id = ${allocation_id} and node_id = ${node_id} and dispatched_at is not null`
+
 /** Without its parameters: keys are nobody's business here. */
 export const shownTask = (id: string) => sql(NodeTask)`select ${columns(NodeTask)} from node_tasks where id = ${id}`
 

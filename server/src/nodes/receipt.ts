@@ -1,5 +1,5 @@
 import { createPublicKey, verify } from 'node:crypto'
-import { receiptTextOf, type TaskResult } from '@gatehouse/contract/node-tasks'
+import { receiptTextOf, type TaskParams, type TaskResult } from '@gatehouse/contract/node-tasks'
 
 /** Whether one of a node's keys (SPKI, base64) has signed what it says of a task. */
 export const isReceiptSigned = (public_keys: readonly string[], task_id: string, result: TaskResult): boolean => {
@@ -13,13 +13,26 @@ export const isReceiptSigned = (public_keys: readonly string[], task_id: string,
   })
 }
 
+type Receipt = NonNullable<TaskResult['receipt']>
+
 /** What ends access or changes it is believed on a signed receipt alone (SG-19). */
 const mustVouch = new Set<string>(['allocation.install_authorized_keys', 'allocation.deprovision_user'])
 
+const isSame = (said: readonly string[] | undefined, asked: readonly string[]): boolean =>
+  said === undefined || [...new Set(said)].sort().join() === [...new Set(asked)].sort().join()
+
+/** Whatever a receipt tells of a set must be that set; of what was put away nothing is left. */
+const isOfThatSet = (type: string, params: Asked['params'], { set_hash, fingerprints, grant_ids }: Receipt): boolean => {
+  const { keys = [], set_hash: asked } = params as Partial<TaskParams<'allocation.install_authorized_keys'>>
+  if (type === 'allocation.install_authorized_keys' && set_hash !== asked) return false
+  const held = keys.map(({ fingerprint }) => fingerprint)
+  const granted = keys.flatMap(({ holders }) => holders.flatMap(({ grant_id }) => grant_id ?? []))
+  return isSame(fingerprints, held) && isSame(grant_ids, granted)
+}
+
 const isVouched = ({ type, params }: Asked, { outcome, receipt, receipt_signature }: TaskResult): boolean => {
   if (outcome !== 'completed' || !mustVouch.has(type)) return true
-  if (!receipt || receipt_signature === undefined) return false
-  return type !== 'allocation.install_authorized_keys' || receipt.set_hash === params.set_hash
+  return receipt !== undefined && receipt_signature !== undefined && isOfThatSet(type, params, receipt)
 }
 
 interface Asked {
@@ -29,13 +42,16 @@ interface Asked {
 }
 
 /**
- * Whether a result can be about this task: what is said to be applied must reach its generation and be its set, what is left alone must be
- * older.
+ * Whether a result can be about this task: what is said to be applied must be its generation and its set; what it was left alone for must
+ * be later, and nothing that the node was never sent.
  */
-export const fits = (task: Asked, result: TaskResult): boolean => {
+export const fits = (task: Asked, result: TaskResult, latest_sent: number): boolean => {
   const { generation } = task
   const { generation: answered, outcome, receipt } = result
   if (answered !== generation || !isVouched(task, result)) return false
-  if (!receipt || outcome === 'failed') return true
-  return outcome === 'completed' ? receipt.applied_generation >= generation : receipt.applied_generation > generation
+  if (!receipt) return true
+  const { applied_generation } = receipt
+  if (applied_generation > latest_sent) return false
+  if (outcome === 'failed') return true
+  return outcome === 'completed' ? applied_generation === generation : applied_generation > generation
 }

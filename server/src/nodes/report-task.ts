@@ -8,16 +8,20 @@ import type { Work } from '../work/work.ts'
 import { receiptKeysOf } from './certificate-queries.ts'
 import { nodeKind } from './node.ts'
 import { recordedTask, taskKind } from './node-task.ts'
-import { findTask, keepResult, lockTask, type TaskRow } from './node-task-queries.ts'
+import { findTask, keepResult, latestDispatched, lockTask, type TaskRow } from './node-task-queries.ts'
 import { fits, isReceiptSigned } from './receipt.ts'
 import type { TaskSubscribers } from './task-subscribers.ts'
 
 const refused = (reason_code: 'scope_mismatch' | 'permission_denied') => new Problem('insufficient_permissions', { reason_code })
 
+/** The latest generation that the node was given of this; it can have applied none beyond. */
+const latestSent = async ({ tx }: Pick<Work, 'tx'>, { node_id, allocation_id, generation }: TaskRow): Promise<number> =>
+  allocation_id === null ? generation : (await tx.one(latestDispatched(node_id, allocation_id))).generation
+
 /** Whatever is wrong with it, the node is told the same, and it is recorded as what a broken or taken node would do. */
 const requireFitting = async ({ tx, now }: Work, task: TaskRow, result: TaskResult): Promise<void> => {
   if (task.dispatched_at === null || task.reported_at !== null) throw refused('permission_denied')
-  if (!fits(task, result)) throw refused('permission_denied')
+  if (!fits(task, result, await latestSent({ tx }, task))) throw refused('permission_denied')
   if (result.receipt_signature === undefined) return
   const keys = await tx.many(receiptKeysOf(task.node_id, now))
   const public_keys = keys.map(({ public_key }) => public_key)
