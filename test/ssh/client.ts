@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, execFile, execFileSync, spawn } fr
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { DesiredKey } from '@gatehouse/contract/node-tasks'
 import type { PrivateSshd } from './private-sshd.ts'
 
@@ -33,8 +34,10 @@ export interface LoggedIn {
   readonly said: string
 }
 
-/** Logs in, runs one command and leaves. */
-export const logIn = (
+/** An sshd that has just been told to read its settings again does not listen for a moment; that says nothing of a key. */
+const isBetween = (said: string): boolean => /Connection refused|kex_exchange_identification/.test(said)
+
+const logInOnce = (
   sshd: Pick<PrivateSshd, 'port'>,
   username: string,
   pair: Pick<Pair, 'file'>,
@@ -53,6 +56,15 @@ export const logIn = (
     child.stdin?.end()
   })
 
+/** Logs in, runs one command and leaves. */
+export const logIn = async (...asked: Parameters<typeof logInOnce>): Promise<LoggedIn> => {
+  for (let tries = 1; ; tries += 1) {
+    const logged = await logInOnce(...asked)
+    if (tries === 50 || !isBetween(logged.said)) return logged
+    await pause(100)
+  }
+}
+
 export interface LiveSession {
   /** The first line that it said. */
   readonly said: string
@@ -64,12 +76,25 @@ export interface LiveSession {
 }
 
 /** Logs in and stays, with a shell at the other end. */
-export const stayIn = async (sshd: Pick<PrivateSshd, 'port'>, username: string, pair: Pick<Pair, 'file'>): Promise<LiveSession> => {
+export const stayIn = async (...asked: Parameters<typeof stayInOnce>): Promise<LiveSession> => {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await stayInOnce(...asked)
+    } catch (error) {
+      if (tries === 50 || !isBetween(String(error))) throw error
+      await pause(100)
+    }
+  }
+}
+
+const stayInOnce = async (sshd: Pick<PrivateSshd, 'port'>, username: string, pair: Pick<Pair, 'file'>): Promise<LiveSession> => {
   const child: ChildProcessWithoutNullStreams = spawn('/usr/bin/ssh', [...argsFor(sshd, username, pair, []), 'bash'])
   const ended = once(child, 'exit')
   const lines: string[] = []
   const waiting: ((line: string) => void)[] = []
+  const complaints: string[] = []
   let rest = ''
+  child.stderr.on('data', (bytes: Buffer) => complaints.push(bytes.toString('utf8')))
   child.stdin.on('error', () => {})
   child.stdout.on('data', (bytes: Buffer) => {
     rest += bytes.toString('utf8')
@@ -85,7 +110,7 @@ export const stayIn = async (sshd: Pick<PrivateSshd, 'port'>, username: string, 
     const line = lines.shift()
     if (line !== undefined) return Promise.resolve(line)
     const said = new Promise<string>((resolve) => waiting.push(resolve))
-    return Promise.race([said, ended.then(() => Promise.reject(new Error('the session has ended')))])
+    return Promise.race([said, ended.then(() => Promise.reject(new Error(`the session has ended: ${complaints.join('')}`)))])
   }
   const say = (text: string) => void child.stdin.write(`${text}\n`)
   say('echo in as $(whoami)')

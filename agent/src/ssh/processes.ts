@@ -31,6 +31,15 @@ export const allProcesses = async (): Promise<Process[]> => {
   return found.filter((each) => each !== undefined)
 }
 
+let looking: Promise<Process[]> | undefined
+/** The same for all who ask at the same time, and so perhaps a moment old: accounts are looked after in one go, and a system may have thousands. */
+export const allProcessesTogether = (): Promise<Process[]> => {
+  looking ??= allProcesses().finally(() => {
+    looking = undefined
+  })
+  return looking
+}
+
 /** A process and all that come from it, as far as their parents still tell. */
 export const treeOf = (root: number, all: readonly Process[]): Process[] => {
   const within = new Set([root])

@@ -53,6 +53,24 @@ export const realHands =
       return ended
     }
 
+    /** Where sshd would read something else for an account than our file, it is told again how it is, and so are we. */
+    const keepSshd = async (of: Pick<Wanted, 'allocation_id' | 'generation'>, username: string): Promise<boolean> => {
+      askedAt.set(username, Date.now())
+      try {
+        await requireSshd(layout, username)
+        return false
+      } catch (error) {
+        await prepareSshd(layout).catch(() => {
+          throw error
+        })
+        await requireSshd(layout, username)
+      }
+      await tell({ ...of, kind: 'drift_restored', at: new Date().toISOString(), found: 'sshd_reads_more' })
+      return true
+    }
+    // Also where the clock was put back.
+    const isToBeAsked = (username: string): boolean => Math.abs(Date.now() - (askedAt.get(username) ?? 0)) >= sshd_asked_ms
+
     const provisionUser: Hands['provisionUser'] = async ({ allocation_id, username }) => {
       await requireReady(layout)
       await ensureAccount(layout, username, allocation_id)
@@ -70,7 +88,7 @@ export const realHands =
       await writeKeysFile(keysFileOf(layout, username), keysText(keys))
       const sessions_ended = await endOthers({ allocation_id, generation, account, keys }, new Date())
       // Only now: what is to go, goes, whatever sshd has become. But it is not said to be in force where sshd would read something else.
-      await requireSshd(layout, username)
+      await keepSshd({ allocation_id, generation }, username)
       return { set_hash, fingerprints: keys.map(({ fingerprint }) => fingerprint), grant_ids: grantsOf(keys), sessions_ended }
     }
 
@@ -90,20 +108,6 @@ export const realHands =
       return { fingerprints: [], grant_ids: [], sessions_ended }
     }
 
-    /** Where sshd would read something else for an account than our file, it is told again how it is. */
-    const keepSshd = async (username: string, now: Date): Promise<boolean> => {
-      if (now.getTime() - (askedAt.get(username) ?? 0) < sshd_asked_ms) return false
-      askedAt.set(username, now.getTime())
-      try {
-        await requireSshd(layout, username)
-        return false
-      } catch {
-        await prepareSshd(layout)
-        await requireSshd(layout, username)
-        return true
-      }
-    }
-
     const drift: Hands['drift'] = async (wanted, now) => {
       const { allocation_id, username, generation } = wanted
       const of = { allocation_id, generation }
@@ -119,8 +123,7 @@ export const realHands =
       }
       if (account?.allocation_id !== allocation_id) throw new HandsFailed(account ? 'username_taken' : 'no_such_account')
       await endOthers({ ...of, account, keys }, now)
-      const is_told_again = await keepSshd(username, now)
-      if (is_told_again) await tell({ ...of, kind: 'drift_restored', at: now.toISOString(), found: 'sshd_reads_more' })
+      const is_told_again = isToBeAsked(username) && (await keepSshd(of, username))
       return found !== null || is_told_again
     }
 

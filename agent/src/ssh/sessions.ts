@@ -3,7 +3,7 @@ import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Layout } from './layout.ts'
-import { allProcesses, endProcess, isRootsSshd, type Process, processOf, treeOf } from './processes.ts'
+import { allProcesses, allProcessesTogether, endProcess, isRootsSshd, type Process, processOf, treeOf } from './processes.ts'
 
 /** A session as the hook wrote it down. */
 export interface Session {
@@ -75,9 +75,9 @@ const processesOf = async (session: Session, all: readonly Process[]): Promise<r
 }
 
 /** What runs as the account and belongs to none of these sessions. */
-const runningBeside = async (uid: number, sessionsNow: () => Promise<readonly Session[]>): Promise<Process[]> => {
+const runningBeside = async (uid: number, sessionsNow: () => Promise<readonly Session[]>, look = allProcesses): Promise<Process[]> => {
   // In this order: whoever runs as the account was written down before.
-  const all = await allProcesses()
+  const all = await look()
   const known = new Set((await Promise.all((await sessionsNow()).map((each) => processesOf(each, all)))).flat())
   return all.filter((each) => each.uid === uid && !known.has(each.pid))
 }
@@ -148,7 +148,7 @@ export const endUnwritten = async (
   layout: Layout,
   { username, uid }: { readonly username: string; readonly uid: number },
 ): Promise<number> => {
-  const beside = await runningBeside(uid, () => sessionsOf(layout, username))
+  const beside = await runningBeside(uid, () => sessionsOf(layout, username), allProcessesTogether)
   const serving = new Map<number, Process>()
   for (const { parent } of beside) {
     const found = await processOf(parent)
