@@ -60,7 +60,8 @@ describe('a connection that the database ends, and a record that it refuses', ()
           ...['organizations', 'projects', 'users', 'project_memberships', 'tenant_memberships', 'policy_values', 'policy_constraints'],
           ...['role_definitions', 'role_definition_versions', 'platform_role_bindings', 'tenant_role_bindings', 'project_role_bindings'],
           ...['invitations', 'service_accounts', 'service_account_keys', 'signing_keys', 'issued_tokens', 'token_cutoffs'],
-          'ssh_public_keys',
+          ...['ssh_public_keys', 'allocations', 'allocation_ssh_public_keys', 'allocation_access_grants'],
+          ...['nodes', 'node_enrolments', 'node_certificates', 'node_tasks', 'task_signers'],
         ],
       ],
     ] as const) {
@@ -79,7 +80,8 @@ describe('a connection that the database ends, and a record that it refuses', ()
 
   /** Behind whoever used the next key another is made, in its own time. */
   const quietHash = async () => {
-    await expect.poll(() => world.sql(`select kid from signing_keys where state = 'staged'`)).toHaveLength(1)
+    for (const keys of ['signing_keys', 'task_signers'])
+      await expect.poll(() => world.sql(`select kid from ${keys} where state = 'staged'`)).toHaveLength(1)
     return stateHash(world.sql)
   }
 

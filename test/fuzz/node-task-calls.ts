@@ -3,7 +3,7 @@ import { fixedId } from '../../server/src/kernel/ids.ts'
 import type { RightfulCall } from './rightful-call.ts'
 
 /** A node that has enrolled and can be asked for a sign of life. */
-export const askedNode = fixedId('node', 'sweep asked')
+const askedNode = fixedId('node', 'sweep asked')
 /** A version of the key that signs tasks, in its grace. */
 const revokedKid = createHash('sha256').update('sweep').digest('base64url')
 
