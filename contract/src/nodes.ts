@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { SignedTask, TaskResult, TaskSigner } from './node-tasks.ts'
 import { listOperation, operation } from './operation.ts'
-import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason, Slug } from './shapes.ts'
+import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason, Slug, uuidPattern } from './shapes.ts'
 
 const maybe = Type.Optional
 const Because = Exactly({ reason: Reason })
@@ -252,7 +252,7 @@ export const waitForTasks = operation({
   listener: 'nodes',
   params,
   query: {
-    run: maybe(Type.String({ pattern: '^[0-9a-fA-F-]{36}$', description: 'A UUID that the agent made when it was started.' })),
+    run: maybe(Type.String({ pattern: uuidPattern, description: 'A UUID that the agent made when it was started.' })),
     wait_seconds: maybe(Type.Integer({ minimum: 0, maximum: 25, default: 25 })),
     agent_version: maybe(Type.String({ pattern: '^[A-Za-z0-9.+-]{1,63}$' })),
   },

@@ -68,7 +68,11 @@ create table node_certificates (
   expires_at   timestamptz not null check (expires_at > issued_at),
   ended_at     timestamptz,
   end_reason   text,
-  constraint node_certificates_end_whole check (num_nulls(ended_at, end_reason) in (0, 2))
+  -- By which enrolment it was given, and as it was given (PEM): a node that did not hear the answer asks again. Neither for a renewal.
+  enrolment_id uuid unique references node_enrolments,
+  certificate  text check (length(certificate) <= 4096),
+  constraint node_certificates_end_whole check (num_nulls(ended_at, end_reason) in (0, 2)),
+  constraint node_certificates_given_whole check (num_nulls(enrolment_id, certificate) in (0, 2))
 );
 create index node_certificates_of_node on node_certificates (node_id) where ended_at is null;
 
@@ -159,6 +163,9 @@ create table allocations (
   created_at         timestamptz not null,
   -- When nothing of it was left on the node: until then it takes up its place there.
   cleared_at         timestamptz,
+  -- Cleared only because its node went for good: nobody has said that nothing is left there.
+  is_abandoned       boolean not null default false,
+  constraint allocations_abandoned check (not is_abandoned or (state = 'failed' and node_id is not null and cleared_at is not null)),
   constraint allocations_of_project foreign key (project_id, org_id) references projects (id, org_id),
   constraint allocations_in_project unique (id, project_id),
   constraint allocations_placed check ((node_id is null) = (username_on_node is null)),

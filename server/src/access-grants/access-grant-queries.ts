@@ -142,14 +142,15 @@ interface Where {
   readonly project_id: string | null
 }
 
-/** Where a person has access, by a grant or by a key among the allocation's own. */
-export const allocationsOpenTo = (user_id: string, { tenant_id, project_id }: Where) => sql(Made)`
+/** Where a person has access, by a grant or by a key among the allocation's own; with those that he owns, where that matters. */
+export const allocationsOpenTo = (user_id: string, { tenant_id, project_id }: Where, are_owned_too = false) => sql(Made)`
   select a.id from allocations a
-   where a.id in (
-           select g.allocation_id from allocation_access_grants g where g.grantee_user_id = ${user_id} and g.ended_at is null
-            union
-           select e.allocation_id from allocation_ssh_public_keys e join ssh_public_keys k on k.id = e.ssh_key_id
-            where k.user_id = ${user_id} and e.ended_at is null)
+   where (a.id in (
+            select g.allocation_id from allocation_access_grants g where g.grantee_user_id = ${user_id} and g.ended_at is null
+             union
+            select e.allocation_id from allocation_ssh_public_keys e join ssh_public_keys k on k.id = e.ssh_key_id
+             where k.user_id = ${user_id} and e.ended_at is null)
+          or (${are_owned_too} and a.owner_user_id = ${user_id}))
      and (${tenant_id}::uuid is null or a.org_id = ${tenant_id}::uuid)
      and (${project_id}::uuid is null or a.project_id = ${project_id}::uuid)
    order by a.id`

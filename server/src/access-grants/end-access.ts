@@ -92,7 +92,11 @@ const endAccess = async (
 export const endAccessOfMember =
   (signing: TaskSigning): TenancySubscribers['onMembershipEnded'][number] =>
   async (work, { tenant_id, project_id, user_id, reason, by }) => {
-    const found = await work.tx.many(allocationsOpenTo(user_id, { tenant_id, project_id }))
+    const where = { tenant_id, project_id }
+    // What he owns ends after this: all are locked at once, in the order in which everybody locks them.
+    const touched = await work.tx.many(allocationsOpenTo(user_id, where, true))
+    await work.tx.many(lockAllocations(touched.map(({ id }) => id)))
+    const found = await work.tx.many(allocationsOpenTo(user_id, where))
     // Without `by` it ends because the membership of the organization did.
     const cause = project_id === null || by === null ? 'tenant_membership_ended' : 'project_membership_ended'
     await endAccess(work, signing, found, { user_id }, cause, reason)

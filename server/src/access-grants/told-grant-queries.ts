@@ -37,15 +37,16 @@ const told = sqlPart(`
    ) as w
    cross join lateral (
      select case when w.is_over and w.generation is null then true
-                 when w.is_of_allocation then a.cleared_at is not null and a.failure is distinct from 'node_retired'
+                 when w.is_of_allocation then a.cleared_at is not null and not a.is_abandoned
                  when w.is_over and g.ended_at is null then false
-                 else coalesce(a.confirmed_generation >= w.generation, false) end as is_applied,
+                 -- What was confirmed before a restore says nothing of what the node has now, until it is asked again.
+                 else coalesce(a.confirmed_generation >= w.generation and (a.epoch = i.epoch or a.cleared_at is not null), false) end as is_applied,
             case when w.is_of_allocation and w.generation is not null then a.generation else w.generation end as generation
    ) as s
     left join lateral (
      select t.state, t.reported_at from node_tasks t
       where t.allocation_id = g.allocation_id and t.generation >= s.generation
-      order by t.generation desc limit 1
+      order by t.generation desc, t.id desc limit 1
    ) as latest on not s.is_applied
     left join lateral (
      select min(t.reported_at) as at from node_tasks t
@@ -55,7 +56,7 @@ const told = sqlPart(`
    cross join lateral (
      select case when not w.is_over then 'active' when not s.is_applied then 'ending' when w.end_cause = 'expired' then 'expired'
                  else 'revoked' end as state,
-            case when s.is_applied then 'applied' when latest.state = 'failed' or a.failure = 'node_retired' then 'failed'
+            case when s.is_applied then 'applied' when latest.state = 'failed' or a.is_abandoned then 'failed'
                  else 'pending' end as sync_status
    ) as n`)
 
@@ -63,7 +64,7 @@ const toldColumns = sqlPart(`
   g.id, g.allocation_id, g.project_id, g.grantee_user_id, g.ssh_key_id, k.key_type, k.fingerprint, n.state, g.expires_at, g.reason,
   g.created_at, g.created_by, g.updated_at, w.ended_at, g.ended_by, w.end_cause, n.sync_status,
   case n.sync_status
-    when 'applied' then case when s.generation is null then w.ended_at when w.is_of_allocation then a.cleared_at
+    when 'applied' then case when s.generation is null then coalesce(w.ended_at, g.updated_at) when w.is_of_allocation then a.cleared_at
                              else coalesce(confirmed.at, a.confirmed_at) end
     when 'failed' then coalesce(latest.reported_at, a.state_since)
     else coalesce(w.ended_at, g.updated_at) end as sync_since,

@@ -7,6 +7,7 @@ import { columns, sql, sqlPart } from '../db/statement.ts'
 import { AllocationRow } from './allocation.ts'
 
 type Proof = Authorized<Action, object>
+const Only = Exactly({ id: Id('allocation') })
 
 export const findAllocation = (id: string) => sql(AllocationRow)`
   select ${columns(AllocationRow)} from allocations where id = ${id}`
@@ -59,6 +60,7 @@ export const insertAllocation = (_proof: Authorized<'allocation.create', object>
 
 interface Move {
   readonly state: AllocationState
+  /** Why; what went wrong on an earlier move is over with this one. */
   readonly failure?: string
   /** Nothing of it is left on a node. */
   readonly is_cleared?: boolean
@@ -69,13 +71,17 @@ export const moveAllocation = (_proof: Proof, from: AllocationRow, { state, fail
   AllocationRow,
 )`
   update allocations
-     set state = ${state}, state_since = ${now}, failure = coalesce(${failure ?? null}, failure),
+     set state = ${state}, state_since = ${now}, failure = ${failure ?? null},
          cleared_at = case when ${is_cleared} then ${now}::timestamptz end
    where id = ${from.id} and state = ${from.state}
   returning ${columns(AllocationRow)}`
 
 export const setCleared = (_proof: Proof, id: string, now: string) => sql(AllocationRow)`
   update allocations set cleared_at = ${now} where id = ${id} and cleared_at is null returning ${columns(AllocationRow)}`
+
+/** Nobody has said that nothing is left of it, and nobody will. */
+export const setAbandoned = (_proof: Proof, id: string) => sql(Only)`
+  update allocations set is_abandoned = true where id = ${id} returning id`
 
 export const setOwner = (_proof: Proof, ids: readonly string[], owner_user_id: string | null) => sql(AllocationRow)`
   update allocations set owner_user_id = ${owner_user_id} where id = any(${ids}::uuid[]) returning ${columns(AllocationRow)}`
@@ -99,6 +105,11 @@ export const confirmGeneration = (_proof: Proof, id: string, generation: number,
 export const isSetSent = (id: string) => sql(Exactly({ is_sent: Type.Boolean() }))`
   select exists (select 1 from node_tasks where allocation_id = ${id} and type = 'allocation.install_authorized_keys') as is_sent`
 
+/** Whether the machine that is the node now has said that it made the account. */
+export const isAccountMade = (id: string) => sql(Exactly({ is_made: Type.Boolean() }))`
+  select coalesce((select state = 'completed' from node_tasks where allocation_id = ${id} and type = 'allocation.provision_user'
+                    order by generation desc, created_at desc limit 1), false) as is_made`
+
 /** An owner, or somebody who is to be one; locked, so that nobody disables him meanwhile. No row: he is disabled. */
 export const shareUser = (user_id: string) => sql(Exactly({ id: Id('user') }))`
   select id from users where id = ${user_id} and disabled_at is null for share`
@@ -112,7 +123,10 @@ export const ShownRow = Exactly({
   task_created_at: Nullable(Instant),
   /** The node was asked for more than the account: for a set of keys, or for the end of all. */
   is_access_asked: Type.Boolean(),
-  node_retired_at: Nullable(Instant),
+  /** When its node went for good, before it had put it away. */
+  abandoned_at: Nullable(Instant),
+  /** What was confirmed was so before a restore: it says nothing of what the node has now. */
+  is_of_earlier_epoch: Type.Boolean(),
 })
 export type ShownRow = Static<typeof ShownRow>
 
@@ -124,11 +138,9 @@ export const shownAllocation = (id: string) => sql(ShownRow)`
          array(select ssh_key_id::text from allocation_ssh_public_keys where allocation_id = a.id and ended_at is null order by ssh_key_id) as ssh_key_ids,
          t.id as task_id, case when t.state = 'failed' then t.reported_at end as task_failed_at, t.created_at as task_created_at,
          exists (select 1 from node_tasks s where s.allocation_id = a.id and s.type <> 'allocation.provision_user') as is_access_asked,
-         n.retired_at as node_retired_at
-    from allocations a left join nodes n on n.id = a.node_id ${latestTask}
+         case when a.is_abandoned then n.retired_at end as abandoned_at, a.epoch < i.epoch and a.cleared_at is null as is_of_earlier_epoch
+    from allocations a cross join installation i left join nodes n on n.id = a.node_id ${latestTask}
    where a.id = ${id}`
-
-const Only = Exactly({ id: Id('allocation') })
 
 /**
  * The node owes something that it is not asked for any more: the task was over before it was done, or failed a while ago, or was of a

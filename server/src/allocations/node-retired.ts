@@ -3,7 +3,7 @@ import { systemProof } from '../authz/authorize.ts'
 import type { NodeSubscribers } from '../nodes/node-subscribers.ts'
 import { supersedeTasks } from '../nodes/node-task-queries.ts'
 import { type AllocationParts, recordedOf } from './allocation.ts'
-import { lockOnNode, setCleared } from './allocation-queries.ts'
+import { lockOnNode, setAbandoned, setCleared } from './allocation-queries.ts'
 import { endAllocation } from './end-allocation.ts'
 import { lockPool, poolOf } from './placement-queries.ts'
 import { movedBy } from './states.ts'
@@ -23,6 +23,7 @@ export const onNodeRetired =
       // Failed before, and not put away: now nobody will.
       if (!to) await work.tx.one(setCleared(proof, row.id, work.now))
       else await endAllocation(work, parts, proof, row, { to, cause: 'node_retired', reason, failure: 'node_retired', is_cleared: true })
+      await work.tx.one(setAbandoned(proof, row.id))
       record(work, {
         action: 'allocation.fail',
         ...recordedOf(row),

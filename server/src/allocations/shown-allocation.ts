@@ -25,16 +25,26 @@ export const runtimeSync = (row: Known): RuntimeSync => {
     if (row.state === 'failed') return { status: 'failed', since: row.state_since, generation: null }
     return { status: 'pending', since: row.created_at, generation: null }
   }
-  if (row.confirmed_generation >= generation && row.confirmed_at !== null)
+  // Whatever the node had confirmed: it says nothing any more.
+  if (row.abandoned_at !== null) return { status: 'failed', since: row.abandoned_at, generation, task_id }
+  if (row.confirmed_generation >= generation && !row.is_of_earlier_epoch && row.confirmed_at !== null)
     return { status: 'applied', since: row.confirmed_at, generation, task_id }
-  const failed_at = row.node_retired_at ?? row.task_failed_at
-  if (failed_at !== null) return { status: 'failed', since: failed_at, generation, task_id }
+  if (row.task_failed_at !== null) return { status: 'failed', since: row.task_failed_at, generation, task_id }
   return { status: 'pending', since: row.task_created_at ?? row.created_at, generation, task_id }
 }
 
 export const shown = async (work: Work, allocation_id: string): Promise<ShownAllocation> => {
   const row = await work.tx.maybe(shownAllocation(allocation_id))
   if (!row) throw new Problem('allocation_not_found')
-  const { ssh_key_ids, task_id: _t, task_failed_at: _f, task_created_at: _c, is_access_asked: _s, node_retired_at: _n, ...allocation } = row
+  const {
+    ssh_key_ids,
+    task_id: _t,
+    task_failed_at: _f,
+    task_created_at: _c,
+    is_access_asked: _s,
+    abandoned_at: _n,
+    is_of_earlier_epoch: _o,
+    ...allocation
+  } = row
   return { ...listedOf(allocation), ssh_key_ids, runtime_sync: runtimeSync(row) }
 }

@@ -991,6 +991,12 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     `${aNode}; ${allocation({ ...onNode, state: `'requested'` })}`,
   ],
   ['SG-23', 'a released one of which something is left', 'allocations_states', allocation({ state: `'released'` })],
+  [
+    'SG-20',
+    'one that is abandoned and still on its node',
+    'allocations_abandoned',
+    `${aNode}; ${allocation({ ...onNode, is_abandoned: 'true' })}`,
+  ],
   ['SG-09', 'two accounts of one name on a node', 'allocations_username_on_node', `${aNode}; ${allocation(onNode)}; ${allocation(onNode)}`],
   ['SG-13', 'a person let in twice with one key', 'access_grant_already_exists', accessGrant()],
   [
@@ -1097,6 +1103,20 @@ const refused: [proves: string, what: string, constraint: string, text: string][
   ['SG-22', 'a certificate of no epoch', 'node_certificates_epoch_check', nodeCertificate({ epoch: '0' })],
   ['SG-22', 'a certificate that has ended before it began', 'node_certificates_check', nodeCertificate({ expires_at: 'now()' })],
   ['SG-22', 'a certificate ended without a reason', 'node_certificates_end_whole', 'update node_certificates set ended_at = now()'],
+  [
+    'SG-22',
+    'a certificate of an enrolment that cannot be given again',
+    'node_certificates_given_whole',
+    'update node_certificates set enrolment_id = (select id from node_enrolments limit 1)',
+  ],
+  [
+    'SG-22',
+    'two certificates of one enrolment',
+    'node_certificates_enrolment_id_key',
+    `update node_certificates set enrolment_id = (select id from node_enrolments limit 1), certificate = 'x';
+     ${nodeCertificate({ enrolment_id: '(select id from node_enrolments limit 1)', certificate: `'x'` })}`,
+  ],
+  ['SG-22', 'a certificate that is a story', 'node_certificates_certificate_check', nodeCertificate({ certificate: `repeat('x', 4097)` })],
   ['SG-07', 'a key of an allocation once more', 'allocation_ssh_public_keys_one', allocationKey()],
   ['SG-10', 'a key of an allocation of no epoch', 'allocation_ssh_public_keys_epoch_check', allocationKey({ epoch: '0' })],
   [

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type AccessStage, accessStage } from '../../../test/access-stage.ts'
+import { crowd } from '../../../test/crowd.ts'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+
+const { project } = seeded
+let live: LiveServer
+let stage: AccessStage
+beforeAll(async () => {
+  live = await liveServer()
+  stage = await accessStage(live)
+})
+afterAll(async () => {
+  stage.stop()
+  await live.stop()
+})
+
+const deadlocks = async () => {
+  await live.sql('select pg_stat_force_next_flush()')
+  // What others have counted is told after a moment.
+  await new Promise((resolve) => setTimeout(resolve, 1200))
+  const [row] = await live.sql<{ count: number }>('select deadlocks::int as count from pg_stat_database where datname = current_database()')
+  return row!.count
+}
+
+test('SG-11 who owns one allocation and enters a later one leaves while a key goes that is on both: neither waits for the other for good', async () => {
+  const before = await deadlocks()
+  const second = await live.replica()
+  for (let round = 0; round < 8; round += 1) {
+    const [leaving, staying] = await crowd(live, 2)
+    const low = (await stage.allocation('asha', [], false)).id
+    const high = (await stage.allocation('asha', [], false)).id
+    expect((await live.call('aldo', 'PUT', `/api/v1/allocations/${low}/owner`, { body: { user_id: leaving!.id } })).status).toBe(200)
+    const [his, other] = [await stage.key(leaving!.subject), await stage.key(staying!.subject)]
+    await stage.granted('aldo', high, leaving!.id, his)
+    await stage.granted('aldo', low, staying!.id, other)
+    await stage.granted('aldo', high, staying!.id, other)
+    const ended = await Promise.all([
+      live.call('amara', 'DELETE', `/api/v1/projects/${project.aurora}/members/${leaving!.id}`, { body: {} }),
+      live.call(staying!.subject, 'DELETE', `/api/v1/ssh-keys/${other.id}`, { body: {} }, second.url),
+    ])
+    expect(ended.map(({ status }) => Math.floor(status / 100))).toEqual([2, 2])
+    expect(await live.sql('select owner_user_id from allocations where id = $1', [low])).toEqual([{ owner_user_id: null }])
+  }
+  expect((await deadlocks()) - before).toBe(0)
+}, 90_000)
