@@ -3,9 +3,9 @@ import { syncAccess } from '../allocations/sync-access.ts'
 import type { Append } from '../audit/append.ts'
 import { systemProof } from '../authz/authorize.ts'
 import type { Database } from '../db/database.ts'
-import { newId } from '../kernel/ids.ts'
 import type { TaskSigning } from '../nodes/task-signing.ts'
-import { systemWork } from '../work/work.ts'
+import { tendEach } from '../nodes/tend-each.ts'
+import type { Work } from '../work/work.ts'
 import { allocationsOverdue, endOverdueGrants } from './access-grant-queries.ts'
 import { noteEnds } from './end-access.ts'
 
@@ -18,17 +18,13 @@ export interface TendingAccess {
 const proof = systemProof('access_tending', 'project.access_grant.manage', {})
 const at_once = 100
 
-/** Behind the lock: another process may have been here. */
-const tendOne = async ({ database, append, signing }: TendingAccess, allocation_id: string): Promise<number> =>
-  database.transaction('write', async (tx) => {
-    const work = systemWork(tx, 'access_tending', newId('correlation'))
-    const allocation = await tx.one(lockAllocation(allocation_id))
-    const ended = await tx.many(endOverdueGrants(proof, allocation_id, work.now))
-    if (ended.length === 0) return 0
-    await noteEnds(work, allocation, proof, ended, { sync: await syncAccess(work, signing, allocation), reason: null })
-    await append(work)
-    return ended.length
-  })
+/** Behind the lock: another process may have been here. Says how many it ended. */
+const tendOne = async (work: Work, signing: TaskSigning, allocation_id: string): Promise<number> => {
+  const allocation = await work.tx.one(lockAllocation(allocation_id))
+  const ended = await work.tx.many(endOverdueGrants(proof, allocation_id, work.now))
+  if (ended.length > 0) await noteEnds(work, allocation, proof, ended, { sync: await syncAccess(work, signing, allocation), reason: null })
+  return ended.length
+}
 
 /**
  * Ends the grants whose time is over, and those from before a backup was restored. They open nothing by then: the set that goes to a node
@@ -36,17 +32,11 @@ const tendOne = async ({ database, append, signing }: TendingAccess, allocation_
  */
 export const tendAccess = async (tending: TendingAccess): Promise<number> => {
   let count = 0
-  let failed: unknown
   for (;;) {
     const overdue = await tending.database.reader.many(allocationsOverdue(at_once))
-    for (const { id } of overdue)
-      try {
-        count += await tendOne(tending, id)
-      } catch (error) {
-        // One that cannot be tended must not keep the others from it; it is tried again the next time.
-        failed ??= error
-      }
-    if (failed !== undefined) throw failed
+    const { done, failed } = await tendEach(tending, 'access_tending', overdue, (work, { id }) => tendOne(work, tending.signing, id))
+    if (failed.length > 0) throw failed[0]
+    for (const ended of done) count += ended
     if (overdue.length < at_once) return count
   }
 }

@@ -1,9 +1,9 @@
 import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
 import { systemProof } from '../authz/authorize.ts'
-import type { Database, Tx } from '../db/database.ts'
-import { newId } from '../kernel/ids.ts'
-import { systemWork, type Work } from '../work/work.ts'
+import type { Database } from '../db/database.ts'
+import { tendEach } from '../nodes/tend-each.ts'
+import type { Work } from '../work/work.ts'
 import { type AllocationParts, type AllocationRow, recordedOf } from './allocation.ts'
 import { allocationsOwed, isOwed, isSetSent, lockAllocation } from './allocation-queries.ts'
 import { endKeyEntries } from './end-key-entries.ts'
@@ -45,23 +45,14 @@ const continueOne = async (work: Work, tending: AllocationTending, row: Allocati
  * of a time before a restore. Several processes may: each allocation is looked at again when it is locked.
  */
 export const tendAllocations = async (tending: AllocationTending): Promise<void> => {
-  const { database, append } = tending
-  const failed: unknown[] = []
-  const each = async (ids: readonly { readonly id: string }[], act: (work: Work, row: AllocationRow) => Promise<unknown>) => {
-    for (const { id } of ids)
-      try {
-        await database.transaction('write', async (tx: Tx) => {
-          const work = systemWork(tx, 'allocation_tending', newId('correlation'))
-          const row = await tx.maybe(lockAllocation(id))
-          if (row) await act(work, row)
-          await append(work)
-        })
-      } catch (error) {
-        // One that cannot be tended must not keep the others from it; it is tried again the next time.
-        failed.push(error)
-      }
-  }
-  await each(await database.reader.many(placeable(most)), (work, row) => placeAllocation(work, tending, row))
-  await each(await database.reader.many(allocationsOwed(most)), (work, row) => continueOne(work, tending, row))
+  const { reader } = tending.database
+  const each = (ids: readonly { readonly id: string }[], act: (work: Work, row: AllocationRow) => Promise<unknown>) =>
+    tendEach(tending, 'allocation_tending', ids, async (work, { id }) => {
+      const row = await work.tx.maybe(lockAllocation(id))
+      if (row) await act(work, row)
+    })
+  const placed = await each(await reader.many(placeable(most)), (work, row) => placeAllocation(work, tending, row))
+  const continued = await each(await reader.many(allocationsOwed(most)), (work, row) => continueOne(work, tending, row))
+  const failed = [...placed.failed, ...continued.failed]
   if (failed.length > 0) throw failed[0]
 }

@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type EnrolledNode, enrolledNode, registeredNode } from '../../../test/enrolled-node.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { type LiveServer, liveServer, seeded, testKeys } from '../../../test/live-server.ts'
 import { modelNode, signedResult } from '../../../test/model-node.ts'
 import { placedAllocation, probed, queued } from '../../../test/task-world.ts'
+import { appendWith } from '../audit/append.ts'
+import { parseKeyRing } from '../custody/key-ring.ts'
+import { auditKey } from '../installation/own-secrets.ts'
+import { taskSigning } from './task-signing.ts'
+import { tendTasks } from './tend-tasks.ts'
 
 let live: LiveServer
 let node: EnrolledNode
@@ -46,6 +51,25 @@ test('SG-10 a task whose time is over is never given out, and is queued anew wit
   expect(model.held.get(allocation.id)).toMatchObject({ generation: 4 })
   const recorded = await live.sql(`select tenant_id, metadata from audit_logs where action = 'node.task.renew' and resource_id = $1`, [id])
   expect(recorded).toMatchObject([{ tenant_id: org.aurora, metadata: { next_task_id: rows[1]!.id, was_expired: true } }])
+})
+
+test('SG-10 one that cannot be queued anew keeps no other from it, and is tried again', async () => {
+  const [held_up, other] = [await placedAllocation(live, node.id), await placedAllocation(live, node.id)]
+  for (const allocation of [held_up, other]) {
+    const { id } = await queued(live.database, node.id, 'allocation.install_authorized_keys', 4, allocation)
+    await age(id, '2 hours')
+  }
+  const ring = parseKeyRing(testKeys)
+  const append = appendWith({ region: 'test', key: await auditKey(live.database, ring) })
+  const lock = async (_work: unknown, allocation_id: string) => {
+    if (allocation_id === held_up.id) throw new Error('held up')
+  }
+  const tending = { database: live.database, append, signing: taskSigning(ring), subscribers: { beforeTaskLocked: [lock] } }
+  await expect(tendTasks(tending)).rejects.toThrow('held up')
+  const statesOf = async ({ id }: { id: string }) => (await tasksOf('allocation_id', id)).map(({ state }) => state)
+  expect([await statesOf(held_up), await statesOf(other)]).toEqual([['queued'], ['expired', 'queued']])
+  await live.tasking.tendTasks()
+  expect(await statesOf(held_up)).toEqual(['expired', 'queued'])
 })
 
 test('SG-10 what a node says of a task that has expired meanwhile is heard', async () => {

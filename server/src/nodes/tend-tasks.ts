@@ -2,13 +2,13 @@ import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
 import { systemProof } from '../authz/authorize.ts'
 import type { Database } from '../db/database.ts'
-import { newId } from '../kernel/ids.ts'
-import { systemWork, type Work } from '../work/work.ts'
+import type { Work } from '../work/work.ts'
 import { recordedTask } from './node-task.ts'
 import { countOverdue, expireTask, lockTaskToRenew, noteOverdue, type TaskRow, tasksToRenew } from './node-task-queries.ts'
 import { insertSigned } from './queue-task.ts'
 import type { TaskSigning } from './task-signing.ts'
 import type { TaskSubscribers } from './task-subscribers.ts'
+import { tendEach } from './tend-each.ts'
 
 export interface TaskTending {
   readonly database: Database
@@ -39,12 +39,12 @@ const renew = async (work: Work, { signing, subscribers }: TaskTending, { id, al
   record(work, { action: 'node.task.renew', ...recordedTask(task, renewed) })
 }
 
-const within = async ({ database, append }: TaskTending, act: (work: Work) => Promise<void>) =>
-  database.transaction('write', async (tx) => {
-    const work = systemWork(tx, 'node_tending', newId('correlation'))
-    await act(work)
-    await append(work)
-  })
+const noteLate = async (work: Work): Promise<void> => {
+  for (const task of await work.tx.many(noteOverdue(proof, work.now, overdue_seconds, most_at_once))) {
+    const about = { attempts: task.attempts, state: task.state, since: task.created_at }
+    record(work, { action: 'node.task.overdue', ...recordedTask(task, about), severity: 'high' })
+  }
+}
 
 /**
  * Sees to it that what is wanted of nodes is signed by a key that they believe and is not over, and tells once of each task that takes too
@@ -53,16 +53,11 @@ const within = async ({ database, append }: TaskTending, act: (work: Work) => Pr
 export const tendTasks = async (tending: TaskTending): Promise<{ readonly open: number; readonly overdue: number }> => {
   const { database } = tending
   const { now } = await database.transaction('read', async (tx) => ({ now: tx.now }))
-  for (const task of await database.reader.many(tasksToRenew(now, most_at_once)))
-    await within(tending, (work) => renew(work, tending, task))
+  const stale = await database.reader.many(tasksToRenew(now, most_at_once))
+  const renewed = await tendEach(tending, 'node_tending', stale, (work, task) => renew(work, tending, task))
   const counted = await database.reader.one(countOverdue(overdue_seconds))
-  if (counted.overdue > 0)
-    await within(tending, async (work) => {
-      const late = await work.tx.many(noteOverdue(proof, work.now, overdue_seconds, most_at_once))
-      for (const task of late) {
-        const about = { attempts: task.attempts, state: task.state, since: task.created_at }
-        record(work, { action: 'node.task.overdue', ...recordedTask(task, about), severity: 'high' })
-      }
-    })
+  const noted = await tendEach(tending, 'node_tending', counted.overdue > 0 ? [noteLate] : [], (work, note) => note(work))
+  const failed = [...renewed.failed, ...noted.failed]
+  if (failed.length > 0) throw failed[0]
   return counted
 }
