@@ -142,6 +142,27 @@ describe.skipIf(!hasPart('sshd'))('people on real nodes (needs sshd)', () => {
     await stillHere(sessions[1]!.aldo!)
   })
 
+  const ends: readonly (readonly [string, string, (key: RegisteredPair) => Promise<{ status: number }>])[] = [
+    ['the key is deleted', 'key_deleted', ({ id }) => place.call('axel', 'DELETE', `/api/v1/ssh-keys/${id}`, { body: {} })],
+    [
+      'the person is disabled',
+      'user_disabled',
+      () => place.call('ada', 'POST', `/api/v1/admin/users/${seeded.user('axel')}/disable`, { body: { reason: 'left' } }),
+    ],
+  ]
+  test.for(ends)('SG-11 S11 %s: access ends, and the session with it (needs sshd)', async ([, end_cause, act]) => {
+    const { id, username } = allocations[0]!
+    const key = await place.pair('axel')
+    const grant = await place.grant('asha', id, 'axel', key)
+    const session = await stayIn(nodes[0]!.sshd, username, key)
+    expect((await act(key)).status).toBeLessThan(300)
+    await session.ended
+    expect(await logIn(nodes[0]!.sshd, username, key)).toEqual(refused)
+    await place.untilSync(id, grant, 'applied')
+    expect(await place.seen(id, grant)).toMatchObject({ end_cause })
+    await stillHere(sessions[0]!.aldo!)
+  })
+
   test('SG-11 S11 a member leaves the project: access ends on both nodes (needs sshd)', async () => {
     const { status } = await place.call('amara', 'DELETE', `/api/v1/projects/${seeded.project.aurora}/members/${seeded.user('aldo')}`, {
       body: { reason: 'left' },
@@ -162,7 +183,7 @@ describe.skipIf(!hasPart('sshd'))('people on real nodes (needs sshd)', () => {
       (await place.done(200, 'amara', 'GET', `/api/v1/allocations/${id}/ssh-sessions?limit=100`)).items
     const of = (person: string, end: string) => ({ user_ids: [seeded.user(person)], end, source_ip: '127.0.0.1' })
     const expected = [of('axel', 'key_removed'), of('asha', 'key_removed'), of('aldo', 'key_removed')]
-    await place.until('all was told', async () => (await listed()).filter(({ end }) => end === 'key_removed').length === 3)
+    await place.until('all was told', async () => (await listed()).filter(({ end }) => end === 'key_removed').length === 5)
     for (const each of expected) expect(await listed()).toContainEqual(expect.objectContaining(each))
   })
 

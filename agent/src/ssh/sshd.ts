@@ -51,7 +51,7 @@ const isHookInPlace = async (layout: Layout): Promise<boolean> => {
 }
 
 /** That sshd lets PAM tell us of sessions. */
-export const requireHook = async (layout: Layout, settings: ReadonlyMap<string, string>): Promise<void> => {
+const requireHook = async (layout: Layout, settings: ReadonlyMap<string, string>): Promise<void> => {
   if (settings.get('usepam') !== 'yes') throw new HandsFailed('sshd_without_pam')
   const pam = await readFile(layout.sshd.pam, 'utf8').catch(() => '')
   if (pam !== withHook(pam, layout)) throw new HandsFailed('pam_not_told')
