@@ -27,6 +27,8 @@ create table nodes (
   -- To some seconds: a node asks all the time.
   last_seen_at  timestamptz,
   agent_version text check (length(agent_version) <= 63),
+  -- When a change of it was last noted.
+  agent_version_at timestamptz,
   retired_at    timestamptz,
   retired_by    uuid references users,
   retire_reason text,

@@ -142,17 +142,23 @@ export const shownAllocation = (id: string) => sql(ShownRow)`
     from allocations a cross join installation i left join nodes n on n.id = a.node_id ${latestTask}
    where a.id = ${id}`
 
+/** A node that could not, or that says it has something later and does not say what, is asked again a minute later, then less often. */
+const isPauseOver = `
+  t.reported_at < now() - make_interval(secs => (
+    select least(300, 60 * 2 ^ least(count(*) - 1, 10)) from node_tasks r
+     where r.allocation_id = a.id and r.generation > a.confirmed_generation and r.reported_at is not null))`
+
 /**
  * The node owes something that it is not asked for any more: the task was over before it was done, or failed a while ago, or was of a
- * time before a restore.
+ * time before a restore. That an account could not be ended is owed too: somebody who has left may be in it.
  */
 const owed = sqlPart(`
-  (a.state in ('provisioning', 'active', 'releasing') or (a.state = 'failed' and a.cleared_at is null and a.node_id is not null))
+  (a.state in ('provisioning', 'active', 'releasing', 'release_failed') or (a.state = 'failed' and a.cleared_at is null and a.node_id is not null))
   and (a.epoch < i.epoch
        or exists (select 1 from allocation_ssh_public_keys e where e.allocation_id = a.id and e.ended_at is null and e.epoch < i.epoch)
        or (a.confirmed_generation < a.generation
            and not exists (select 1 from node_tasks q where q.allocation_id = a.id and q.state in ('queued', 'dispatched'))
-           and (t.state in ('expired', 'superseded') or (t.state = 'failed' and t.reported_at < now() - make_interval(secs => 60)))))`)
+           and (t.state = 'expired' or (t.state = 'superseded' and t.reported_at is null) or ${isPauseOver})))`)
 
 export const allocationsOwed = (limit: number) => sql(Only)`
   select a.id from allocations a cross join installation i ${latestTask}

@@ -11,7 +11,8 @@ const moves: Readonly<Record<AllocationState, Partial<Readonly<Record<Happening,
   provisioning: { installed: 'active', not_provided: 'failed', release_asked: 'releasing', node_retired: 'failed' },
   active: { release_asked: 'releasing', node_retired: 'failed' },
   releasing: { cleared: 'released', not_cleared: 'release_failed', node_retired: 'failed' },
-  release_failed: { release_asked: 'releasing', node_retired: 'failed' },
+  // It goes on being asked.
+  release_failed: { release_asked: 'releasing', cleared: 'released', node_retired: 'failed' },
   released: {},
   failed: {},
 }

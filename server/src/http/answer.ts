@@ -57,10 +57,13 @@ export type VerbAgain<P, Q, B, R> = (work: Work, input: Asked<P, Q, B>) => Promi
 export interface Waiting<P, Q, B, R> {
   /** A read: what to answer with nothing in it, and whether there is more. */
   readonly look: (work: Work, input: Asked<P, Q, B>) => Promise<{ readonly is_there: boolean; readonly nothing: R }>
-  /** A change: takes what was seen; undefined where somebody else was faster. */
-  readonly take: (work: Work, input: Asked<P, Q, B>) => Promise<R | undefined>
-  /** How long to wait at most, and what ends the wait early. */
-  readonly wait: (input: Asked<P, Q, B>) => { readonly until_ms: number; readonly changed: (signal: AbortSignal) => Promise<void> }
+  /** A change: takes what was seen; undefined where somebody else was faster. `Again` where it is nothing new to the record. */
+  readonly take: (work: Work, input: Asked<P, Q, B>) => Promise<R | Again<R> | undefined>
+  /** How long to wait at most, and what ends the wait early. `ending` is aborted when it is over; who aborts it ends it with nothing. */
+  readonly wait: (
+    input: Asked<P, Q, B>,
+    ending: AbortController,
+  ) => { readonly until_ms: number; readonly changed: (signal: AbortSignal) => Promise<void> }
 }
 
 /** Who asks the engine: no transaction, only reads that are proved to be no older than the request. */

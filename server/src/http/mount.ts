@@ -6,9 +6,11 @@ import { record } from '../audit/record.ts'
 import { isAction } from '../authz/actions.ts'
 import type { Database } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
+import { isWorthARow } from '../kernel/worth-a-row.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Actor, newTrail, type Trail, type Work } from '../work/work.ts'
 import { Again, type Answer, type Asked, type Caller, identifiedOnce, Lines, type Listed, type Slice, type Waiting } from './answer.ts'
+import { type CountRefusal, countedRefusals } from './counted-refusals.ts'
 import type { Cursors } from './cursor.ts'
 import { answeredBefore, idempotencyKeyOf, keep, requestHash } from './idempotency.ts'
 import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
@@ -122,9 +124,15 @@ const recordRefusal = async (
   outer: Outer,
   { params }: Pick<Asking, 'params'>,
   problem: Problem,
+  countRefusal: CountRefusal,
 ): Promise<void> => {
   const denied = outer.trail.asked.findLast(({ allowed }) => !allowed) ?? outer.trail.asked.at(-1)
   const own = denied?.is_member === true
+  const reason_code = denied?.reason_code ?? (problem.details as { reason_code?: string } | undefined)?.reason_code ?? problem.code
+  const is_node = outer.actor.type === 'node_agent'
+  // A node asks all the time: one that is broken, or taken, must not fill the record.
+  const attempts = is_node ? countRefusal(outer.actor.id, reason_code) : 1
+  if (!isWorthARow(attempts)) return
   await recordAside(rails, outer, async (work) => {
     record(work, {
       action: operation.id,
@@ -133,15 +141,16 @@ const recordRefusal = async (
       tenant_id: own ? denied.tenant_id : null,
       project_id: own ? denied.project_id : null,
       result: 'denied',
-      reason_code: denied?.reason_code ?? (problem.details as { reason_code?: string } | undefined)?.reason_code ?? problem.code,
+      reason_code,
       // A node that asks for what is not its own is broken or taken.
-      severity: outer.actor.type === 'node_agent' ? 'high' : 'warning',
+      severity: is_node ? 'high' : 'warning',
       metadata: {
         status: problem.status,
         code: problem.code,
         asked: operation.actions,
         path: idsIn(params),
         ...(denied ? { decision_id: denied.decision_id } : {}),
+        ...(is_node ? { attempts } : {}),
       },
     })
     noteMismatch(work)
@@ -179,6 +188,7 @@ const responsesOf = ({ success, success_again }: Operation, reply: unknown) => (
 export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting): void => {
   const { operation } = answering
   const { database, cursors, append, metrics, countRequest, waits, identifyClient } = rails
+  const countRefusal = countedRefusals()
 
   const perform = async (verb: VerbOf, work: Work, asking: Asking, key: string | undefined): Promise<unknown> => {
     if (key !== undefined) {
@@ -244,15 +254,19 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
   }
 
   const waited = async (waiting: WaitingOf, request: FastifyRequest, asking: Asking, outer: Outer): Promise<unknown> => {
-    const gone = waits.begin()
-    request.raw.once('close', () => gone.abort())
-    return lookUntil(gone.signal, waiting, asking, outer).finally(() => waits.end(gone))
+    const ending = waits.begin()
+    request.raw.once('close', () => ending.abort())
+    return lookUntil(ending, waiting, asking, outer).finally(() => {
+      ending.abort()
+      waits.end(ending)
+    })
   }
 
   /** Looks, waits and looks again; nothing is held in between. Whoever lost the right meanwhile is refused at the next look. */
-  const lookUntil = async (gone: AbortSignal, waiting: WaitingOf, asking: Asking, outer: Outer): Promise<unknown> => {
+  const lookUntil = async (ending: AbortController, waiting: WaitingOf, asking: Asking, outer: Outer): Promise<unknown> => {
     const input: Asked<Asking['params'], Asking['query'], unknown> = { ...asking, slice: { limit: 0, after: null } }
-    const { until_ms, changed } = waiting.wait(input)
+    const { until_ms, changed } = waiting.wait(input, ending)
+    const { signal: gone } = ending
     const deadline = performance.now() + until_ms
     for (;;) {
       outer.trail.asked.length = 0
@@ -269,7 +283,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
             const work: Work = { ...outer, trail: newTrail(), now: tx.now, tx }
             const reply = await waiting.take(work, input)
             if (reply === undefined) return undefined
-            requireTrail(operation, asking, work.trail)
+            requireTrail(operation, asking, work.trail, !(reply instanceof Again) || reply.is_changed)
             await append(work)
             return reply
           })
@@ -277,6 +291,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
         }
         if (gone.aborted || performance.now() >= deadline) return seen.nothing
         await woken
+        if (gone.aborted) return seen.nothing
       } finally {
         waking.abort()
       }
@@ -318,7 +333,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       if (!isMismatchNoted(outer.trail)) await warn(outer)
       return result
     } catch (error) {
-      if (isRefusal(error)) await request.span.within('refusal', () => recordRefusal(rails, operation, outer, asking, error))
+      if (isRefusal(error)) await request.span.within('refusal', () => recordRefusal(rails, operation, outer, asking, error, countRefusal))
       else if (error instanceof Problem && error.status < 500) await warn(outer)
       throw error
     } finally {

@@ -28,6 +28,9 @@ export const allNodes = (after: string | null, limit: number) => sql(Node)`
 const NodeRow = Exactly({ id: Id('node'), name: Type.String(), status: OneOf(['active', 'drained', 'retired']) })
 export type NodeRow = Static<typeof NodeRow>
 
+/** As it is now, for whoever may not lock it yet. */
+export const lookAtNode = (node_id: string) => sql(NodeRow)`select id, name, status from nodes where id = ${node_id}`
+
 /** Whoever changes what a node is, or gives it an identity, does it alone. */
 export const lockNode = (node_id: string) => sql(NodeRow)`
   select id, name, status from nodes where id = ${node_id} for no key update`
@@ -79,10 +82,15 @@ export const noteSeen = (node_id: string) => sql(Written)`
 
 const AgentSeen = Exactly({ agent_version: Nullable(Type.String()) })
 
-export const agentVersionOf = (node_id: string) => sql(AgentSeen)`select agent_version from nodes where id = ${node_id}`
+/** Once an hour at most: one that changes it all the time must not fill the record. */
+const isToBeNoted = sqlPart(`(agent_version_at is null or agent_version_at <= transaction_timestamp() - interval '1 hour')`)
+
+export const isAgentVersionNew = (node_id: string, agent_version: string) => sql(AgentSeen)`
+  select agent_version from nodes where id = ${node_id} and agent_version is distinct from ${agent_version} and ${isToBeNoted}`
 
 /** Not while somebody else has the row: it can be said the next time. */
 export const noteAgentVersion = (_proof: Authorized<'node.task.read', object>, node_id: string, agent_version: string) => sql(AgentSeen)`
-  update nodes set agent_version = ${agent_version}
-   where id = (select id from nodes where id = ${node_id} and agent_version is distinct from ${agent_version} for no key update skip locked)
+  update nodes set agent_version = ${agent_version}, agent_version_at = transaction_timestamp()
+   where id = (select id from nodes where id = ${node_id} and agent_version is distinct from ${agent_version} and ${isToBeNoted}
+                 for no key update skip locked)
   returning agent_version`

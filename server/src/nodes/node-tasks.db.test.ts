@@ -109,8 +109,15 @@ describe('what a node is given', () => {
     await back(301)
     expect(await given(another)).toBe(1)
     expect((await rowOf(id)).attempts).toBe(41)
-    const dispatches = await live.sql(`select 1 from audit_logs where action = 'node.task.dispatch' and resource_id = $1`, [id])
-    expect(dispatches.length).toBe(4)
+    // The first time, and each time that it was twice as often.
+    const dispatches = () =>
+      live.sql<{ attempt: number }>(
+        `select (metadata ->> 'attempt')::int as attempt from audit_logs where action = 'node.task.dispatch' and resource_id = $1 order by 1`,
+        [id],
+      )
+    expect((await dispatches()).map(({ attempt }) => attempt)).toEqual([1, 2])
+    for (let round = 0; round < 25; round += 1) expect(await given(randomUUID())).toBe(1)
+    expect((await dispatches()).map(({ attempt }) => attempt)).toEqual([1, 2, 64])
     mine.stop()
   })
 
@@ -146,13 +153,41 @@ describe('what a node is given', () => {
 
   test('the version of an agent is noted when it changes, and recorded', async () => {
     const ask = (version: string) => node.call('GET', `${pathOf(node.id)}/wait?wait_seconds=0&run=${randomUUID()}&agent_version=${version}`)
+    const shown = async () => (await live.call('ada', 'GET', `/api/v1/admin/nodes/${node.id}`)).body.agent_version
     for (const version of ['1.2.3', '1.2.3', '1.3.0']) expect((await ask(version)).status).toBe(200)
-    expect((await live.call('ada', 'GET', `/api/v1/admin/nodes/${node.id}`)).body.agent_version).toBe('1.3.0')
+    // Once an hour at most: nobody fills the record with it.
+    expect(await shown()).toBe('1.2.3')
+    await live.sql(`update nodes set agent_version_at = agent_version_at - interval '61 minutes' where id = $1`, [node.id])
+    for (const version of ['1.3.0', '1.2.3', '1.3.0', '1.2.3']) expect((await ask(version)).status).toBe(200)
+    expect(await shown()).toBe('1.3.0')
     const rows = await live.sql(`select metadata from audit_logs where action = 'node.agent_version' and resource_id = $1 order by id`, [
       node.id,
     ])
     expect(rows.map(({ metadata }) => (metadata as { agent_version: string }).agent_version)).toEqual(['1.2.3', '1.3.0'])
   })
+})
+
+test('SG-16 a node that is refused all the time does not fill the record: it says how often', async () => {
+  const mine = await enrolledNode(live)
+  for (let round = 0; round < 40; round += 1)
+    expect((await mine.call('POST', `${pathOf(mine.id)}/${randomUUID()}/result`, done(1))).status).toBe(403)
+  const rows = await live.sql<{ attempts: number; severity: string }>(
+    `select (metadata ->> 'attempts')::int as attempts, severity from audit_logs where actor_id = $1 and result = 'denied' order by 1`,
+    [mine.id],
+  )
+  expect(rows.map(({ attempts }) => attempts)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 16, 32])
+  expect(new Set(rows.map(({ severity }) => severity))).toEqual(new Set(['high']))
+  // What is refused for another reason is not hidden behind it.
+  const { id } = await probed(live.database, mine.id)
+  expect((await mine.call('POST', `${pathOf(mine.id)}/${id}/result`, done(0))).status).toBe(403)
+  expect(await live.sql(`select reason_code from audit_logs where resource_id = $1 and result = 'denied'`, [id])).toEqual([
+    { reason_code: 'permission_denied' },
+  ])
+  mine.stop()
+})
+
+test('SG-10 a run is a UUID, and nothing else', async () => {
+  for (const run of ['-'.repeat(36), 'a'.repeat(36)]) expect((await waitAs(node, run)).status).toBe(400)
 })
 
 describe('what a node says', () => {

@@ -3,14 +3,15 @@ import type { waitForTasks as Op } from '@gatehouse/contract/nodes'
 import { record } from '../audit/record.ts'
 import { authorize } from '../authz/authorize.ts'
 import type { Wakes } from '../db/listen.ts'
-import type { AnsweringWaiting } from '../http/answer.ts'
+import { Again, type AnsweringWaiting } from '../http/answer.ts'
 import type { Work } from '../work/work.ts'
 import { latestCertificateOf } from './certificate-queries.ts'
 import { renewAfter } from './give-certificate.ts'
 import { nodeKind } from './node.ts'
-import { agentVersionOf, noteAgentVersion } from './node-queries.ts'
+import { isAgentVersionNew, noteAgentVersion } from './node-queries.ts'
 import { recordedTask } from './node-task.ts'
 import { isTaskThere, type TaskRow, takeTasks } from './node-task-queries.ts'
+import { nodeWaits } from './node-waits.ts'
 import { toldSigners } from './task-signer-queries.ts'
 
 /** A set of keys can be large; what is left over is asked for next. */
@@ -33,12 +34,15 @@ const toldBeside = async ({ tx, now }: Work, node_id: string) => ({
   renew_after: renewAfter((await tx.maybe(latestCertificateOf(node_id)))?.issued_at ?? now),
 })
 
-export const waitForTasks = (wakes: Wakes): AnsweringWaiting<typeof Op> => ({
+/** The first time, and each time that it was given twice as often: a node that never answers must not fill the record. */
+const isFirstOrDoubled = ({ attempts }: TaskRow) => Number.isInteger(Math.log2(attempts))
+
+const answering = (waitFor: ReturnType<typeof nodeWaits>): AnsweringWaiting<typeof Op> => ({
   look: async (work, { params: { node_id }, query: { run = null, agent_version } }) => {
     const { tx, now } = work
     await authorize(work, 'node.task.read', nodeKind, { id: node_id })
     const { is_there } = await tx.one(isTaskThere({ node_id, run, now }))
-    const is_changed = agent_version !== undefined && (await tx.maybe(agentVersionOf(node_id)))?.agent_version !== agent_version
+    const is_changed = agent_version !== undefined && (await tx.maybe(isAgentVersionNew(node_id, agent_version))) !== undefined
     return { is_there: is_there || is_changed, nothing: { tasks: [], ...(await toldBeside(work, node_id)) } }
   },
 
@@ -48,16 +52,20 @@ export const waitForTasks = (wakes: Wakes): AnsweringWaiting<typeof Op> => ({
     const noted = agent_version === undefined ? undefined : await tx.maybe(noteAgentVersion(node, node_id, agent_version))
     if (noted) record(work, { action: 'node.agent_version', resource_type: 'node', resource_id: node_id, metadata: { agent_version } })
     const tasks = await tx.many(takeTasks(node, { node_id, run, now }, most_tasks))
-    for (const task of tasks) {
+    const told = tasks.filter(isFirstOrDoubled)
+    for (const task of told) {
       const about = { attempt: task.attempts, queued_by: task.correlation_id }
       record(work, { action: 'node.task.dispatch', ...recordedTask(task, about) })
     }
     if (tasks.length === 0 && !noted) return undefined
-    return { tasks: tasks.map(signedTaskOf), ...(await toldBeside(work, node_id)) }
+    const reply = { tasks: tasks.map(signedTaskOf), ...(await toldBeside(work, node_id)) }
+    return noted || told.length > 0 ? reply : new Again(reply, false)
   },
 
-  wait: ({ params: { node_id }, query: { wait_seconds = 25 } }) => ({
+  wait: ({ params: { node_id }, query: { wait_seconds = 25 } }, ending) => ({
     until_ms: wait_seconds * 1000,
-    changed: (signal) => wakes.next(node_id, signal),
+    changed: waitFor(node_id, ending),
   }),
 })
+
+export const waitForTasks = (wakes: Wakes) => answering(nodeWaits(wakes))

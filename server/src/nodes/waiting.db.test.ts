@@ -66,9 +66,9 @@ test('SG-10 fifty who wait hold no transaction and no connection of the pool', a
   const metrics = createMetrics()
   const own = await liveServer({ metrics })
   const nodes: EnrolledNode[] = []
-  // Each keeps eight connections: so all of them wait at the same time.
-  for (let count = 0; count < 7; count += 1) nodes.push(await enrolledNode(own))
-  const waits = Array.from({ length: 50 }, (_, index) => wait(nodes[index % 7]!, 8))
+  // Four of each may wait at a time.
+  for (let count = 0; count < 13; count += 1) nodes.push(await enrolledNode(own))
+  const waits = Array.from({ length: 50 }, (_, index) => wait(nodes[index % 13]!, 8))
   const isQuiet = async () => {
     const { total, idle, waiting } = own.database.stats()
     return (await metrics.text()).includes('gatehouse_http_requests_in_flight 50\n') && total === idle && waiting === 0
@@ -88,10 +88,22 @@ test('SG-10 fifty who wait hold no transaction and no connection of the pool', a
   await own.stop()
 }, 40_000)
 
+test('SG-10 of one node four wait at a time: when another comes, the oldest is answered with nothing', async () => {
+  await nothingOpen()
+  const waits: Promise<Timed>[] = []
+  for (let count = 0; count < 6; count += 1) {
+    waits.push(wait(node, 4))
+    await sleep(100)
+  }
+  const timed = await Promise.all(waits)
+  expect(timed.map(({ told }) => [told.status, told.body.tasks])).toEqual(timed.map(() => [200, []]))
+  expect(timed.map(({ ms }) => ms < 2000)).toEqual([true, true, false, false, false, false])
+})
+
 test('SG-22 a node that is retired while it waits is refused at once, on every process', async () => {
   const other = await live.replica()
   const mine = await enrolledNode(live)
-  const waiting = [wait(mine, 20), wait(mine, 20, other.nodes.url)]
+  const waiting = [wait(mine, 20), wait(mine, 20), wait(mine, 20), wait(mine, 20, other.nodes.url)]
   await sleep(300)
   const retired = await live.call('ada', 'POST', `/api/v1/admin/nodes/${mine.id}/retire`, { body: { reason: 'stolen' } })
   expect(retired.status).toBe(200)

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { Problem } from '../kernel/problem.ts'
-import { delayOf, isWorthARow, type SlowDown, slowDownWrongs } from './slow-down.ts'
+import { isWorthARow } from '../kernel/worth-a-row.ts'
+import { delayOf, type SlowDown, slowDownWrongs } from './slow-down.ts'
 
 const figures: SlowDown = {
   first_delay_milliseconds: 20,

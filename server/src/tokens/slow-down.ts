@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { sourceOf } from '../audit/auth-rejections.ts'
 import type { FreshReader } from '../epochs/fresh.ts'
 import { Problem } from '../kernel/problem.ts'
+import { isWorthARow } from '../kernel/worth-a-row.ts'
 import { policyIn, wantPolicy } from '../policies/read-policy.ts'
 
 /** How wrong secrets are slowed; every figure is policy. */
@@ -42,9 +43,6 @@ export const delayOf = (count: number, { first_delay_milliseconds: first, longes
   Math.min(longest, first * 2 ** Math.min(count - 1, 30))
 
 const tooMany = (delay: number) => new Problem('rate_limit_exceeded', { retry_after_seconds: Math.max(1, Math.ceil(delay / 1000)) })
-
-/** The first few one by one, then each time that there are twice as many: a storm leaves a few rows, and each says how many there were. */
-export const isWorthARow = (count: number): boolean => count <= 8 || Number.isInteger(Math.log2(count))
 
 /** Why a key is refused. Right: whoever shows it has its secret, and it has ended, or what he shows was shown before. */
 export interface Wrong {
