@@ -84,11 +84,16 @@ export const registeredNode = async (live: Pick<LiveServer, 'call'>, { region = 
   return { id: created.body.node.id as string, token, ...readToken(token) }
 }
 
-/** A node that has enrolled, by real mutual TLS; `call` speaks as it and keeps its connections. */
-export const enrolledNode = async (live: Pick<LiveServer, 'call'>, kind: NodeKind & { key_kind?: KeyKind } = {}) => {
-  const { id, token, url, ca } = await registeredNode(live, kind)
-  const authority = pemOf(ca)
-  const { key, csr } = await nodeKeys(kind.key_kind)
+interface Enrolling {
+  readonly id: string
+  readonly url: string
+  readonly token: string
+  readonly authority: string
+  readonly key_kind?: KeyKind
+}
+
+const enrolledWith = async ({ id, url, token, authority, key_kind }: Enrolling) => {
+  const { key, csr } = await nodeKeys(key_kind)
   const stranger = doorCaller(url, { ca: authority })
   const enrolled = await stranger.call('POST', '/internal/v1/nodes/enroll', { enrolment_token: token, csr })
   stranger.stop()
@@ -104,5 +109,21 @@ export const enrolledNode = async (live: Pick<LiveServer, 'call'>, kind: NodeKin
     enrolled: enrolled.body,
     ...doorCaller(url, { key, cert: certificate, ca: authority }),
   }
+}
+
+/** A node that has enrolled, by real mutual TLS; `call` speaks as it and keeps its connections. */
+export const enrolledNode = async (live: Pick<LiveServer, 'call'>, kind: NodeKind & { key_kind?: KeyKind } = {}) => {
+  const { id, token, url, ca } = await registeredNode(live, kind)
+  return enrolledWith({ id, url, token, authority: pemOf(ca), ...(kind.key_kind && { key_kind: kind.key_kind }) })
+}
+
+/** Another machine in a node's place, with a token that was made for it. */
+export const enrolledAnew = async (
+  live: Pick<LiveServer, 'call'>,
+  { id, url, authority }: Pick<EnrolledNode, 'id' | 'url' | 'authority'>,
+): Promise<EnrolledNode> => {
+  const made = await live.call('ada', 'POST', `/api/v1/admin/nodes/${id}/enrolments`, { body: { reason: 'new mainboard' } })
+  if (made.status !== 201) throw new Error(`a new enrolment: ${made.status} ${made.text}`)
+  return enrolledWith({ id, url, token: made.body.enrolment_token, authority })
 }
 export type EnrolledNode = Awaited<ReturnType<typeof enrolledNode>>

@@ -31,6 +31,11 @@ export const AccessGrant = Named('AccessGrant', {
     ...OneOf(['active', 'ending', 'revoked', 'expired']),
     description: '`ending`: the right is over, and the node has not confirmed yet that the key is gone.',
   }),
+  withheld: Type.Unsafe<'organization_suspended' | 'project_archived' | null>({
+    ...Nullable(OneOf(['organization_suspended', 'project_archived'])),
+    description:
+      'Why one that counts lets nobody in for now. `runtime_sync` then says whether the node has confirmed that the key is gone.',
+  }),
   expires_at: Nullable(Instant),
   reason: Nullable(Type.String()),
   created_at: Instant,

@@ -1,8 +1,10 @@
 import { accessGrantRoutes } from './access-grants/access-grant-routes.ts'
 import { endAccessOfKey, endAccessOfMember, endAccessOfUser, endGrantsOf } from './access-grants/end-access.ts'
+import { followSet } from './access-grants/follow-set.ts'
 import type { AllocationParts } from './allocations/allocation.ts'
 import { allocationRoutes } from './allocations/allocation-routes.ts'
 import { endOwnership } from './allocations/end-ownership.ts'
+import { lockAllocationsOn, onNodeEnrolled } from './allocations/node-enrolled.ts'
 import { onNodeRetired } from './allocations/node-retired.ts'
 import { syncWithOrganization, syncWithProject } from './allocations/scope-moved.ts'
 import { lockAllocationOfTask, onTaskFinished } from './allocations/task-finished.ts'
@@ -28,6 +30,7 @@ import { authorityEnvelopes } from './nodes/authority.ts'
 import type { NodeTrust } from './nodes/make-enrolment.ts'
 import { taskSignerEnvelopes } from './nodes/make-signer.ts'
 import { nodeTrustWith } from './nodes/node-routes.ts'
+import type { NodeSubscribers } from './nodes/node-subscribers.ts'
 import { type NodeTasks, nodeTaskRoutes } from './nodes/node-task-routes.ts'
 import type { TaskSigning } from './nodes/task-signing.ts'
 import type { TaskSubscribers } from './nodes/task-subscribers.ts'
@@ -64,12 +67,12 @@ export const tenancySubscribers: TenancySubscribers = {
   onProjectMoved: [endTokensOfProject],
   onMembershipEnded: [endBindings, endInvitations],
 }
-const allocationParts = (signing: TaskSigning): AllocationParts => ({ signing, onAllocationEnding: [endGrantsOf] })
+const allocationParts = (signing: TaskSigning): AllocationParts => ({ signing, onAllocationEnding: [endGrantsOf], onSetMoved: [followSet] })
 /** The same, with what nodes must be told of. */
 const tenancySubscribersWith = (signing: TaskSigning): TenancySubscribers => ({
   ...tenancySubscribers,
-  onOrganizationMoved: [...tenancySubscribers.onOrganizationMoved, syncWithOrganization({ signing })],
-  onProjectMoved: [...tenancySubscribers.onProjectMoved, syncWithProject({ signing })],
+  onOrganizationMoved: [...tenancySubscribers.onOrganizationMoved, syncWithOrganization(allocationParts(signing))],
+  onProjectMoved: [...tenancySubscribers.onProjectMoved, syncWithProject(allocationParts(signing))],
   onMembershipEnded: [...tenancySubscribers.onMembershipEnded, endAccessOfMember(signing), endOwnership],
 })
 const onUserDisabling = (signing: TaskSigning): UserDisabling => [requireAnotherSuperadmin, endAccessOfUser(signing)]
@@ -77,6 +80,12 @@ const onUserDisabling = (signing: TaskSigning): UserDisabling => [requireAnother
 export const taskSubscribers = (signing: TaskSigning): TaskSubscribers => ({
   beforeTaskLocked: [lockAllocationOfTask],
   onTaskFinished: [onTaskFinished(allocationParts(signing))],
+})
+
+const nodeSubscribers = (signing: TaskSigning): NodeSubscribers => ({
+  beforeNodeLocked: [lockAllocationsOn],
+  onNodeEnrolled: [onNodeEnrolled(allocationParts(signing))],
+  onNodeRetired: [onNodeRetired(allocationParts(signing))],
 })
 
 /** What lives as long as the process and is made once: by the server, and by tests that put something broken in its place. */
@@ -147,7 +156,7 @@ export const composed = ({ database, fresh, append, verify, cursor_key, tokens, 
   const holders = holding(useProof, issuer.url)
   const identify = identifyWith({ tokens, database, append, issuer, keys }, holders.requireHolder)
   const oauth = oauthWith({ database, fresh, append, issuer, keys, ...issuing, useProof, holders, identify })
-  const trust = nodeTrustWith({ database, append, trust: nodes }, { onNodeRetired: [onNodeRetired(allocationParts(tasks.signing))] })
+  const trust = nodeTrustWith({ database, append, trust: nodes }, nodeSubscribers(tasks.signing))
   return {
     answers: [
       ...answersWith({ verify, keys, tasks }, issuing),

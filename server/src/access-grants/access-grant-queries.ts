@@ -27,11 +27,16 @@ export const activeMember = (project_id: string, user_id: string) => sql(Made)`
     join project_memberships m on m.project_id = p.id and m.user_id = u.id and m.deleted_at is null
    where u.id = ${user_id} and u.disabled_at is null`
 
-const OpenGrant = Exactly({ id: Type.String(), expires_at: Nullable(Type.String()), is_over: Type.Boolean() })
+const OpenGrant = Exactly({
+  id: Type.String(),
+  expires_at: Nullable(Type.String()),
+  reason: Nullable(Type.String()),
+  is_over: Type.Boolean(),
+})
 
 /** The one that nobody has ended yet, whether or not its right is over. */
 export const openGrant = (allocation_id: string, grantee_user_id: string, ssh_key_id: string) => sql(OpenGrant)`
-  select g.id, g.expires_at, g.epoch <> i.epoch or coalesce(g.expires_at <= transaction_timestamp(), false) as is_over
+  select g.id, g.expires_at, g.reason, g.epoch <> i.epoch or coalesce(g.expires_at <= transaction_timestamp(), false) as is_over
     from allocation_access_grants g cross join installation i
    where g.allocation_id = ${allocation_id} and g.grantee_user_id = ${grantee_user_id} and g.ssh_key_id = ${ssh_key_id} and g.ended_at is null`
 
@@ -68,6 +73,13 @@ export const moveEnd = (_allocation: Giving, id: string, expires_at: string | nu
 /** In which set the latest change of a grant is; null while nothing has been sent. */
 export const setGeneration = (_allocation: Giving, id: string, generation: number | null) => sql(Made)`
   update allocation_access_grants set generation = ${generation}::bigint where id = ${id} returning id`
+
+/** Of all that count. */
+export const moveGenerations = (_proof: Ending, allocation_id: string, generation: number) => sql(Made)`
+  update allocation_access_grants g set generation = ${generation}::bigint from installation i
+   where g.allocation_id = ${allocation_id} and g.ended_at is null and g.epoch = i.epoch
+     and (g.expires_at is null or g.expires_at > transaction_timestamp())
+  returning g.id`
 
 /**
  * Of several that have just ended: gone with that generation or, where nothing was sent for it, with what the node was told last. One that

@@ -139,6 +139,17 @@ describe('asking again', () => {
     expect([again.status, again.body]).toEqual([200, moved.body])
     expect(await stage.tasksOf(id)).toEqual(tasks)
     expect(await stage.recordOf('allocation.access_grant.create', grant.id)).toHaveLength(2)
+    // Another reason is kept, and is a change; none at all leaves the one there was.
+    const reasoned = await stage.grant('asha', id, 'axel', his, { expires_at: later, reason: 'on call' })
+    expect([reasoned.status, reasoned.body]).toMatchObject([200, { expires_at: later, reason: 'on call' }])
+    expect((await stage.grant('asha', id, 'axel', his, { expires_at: later })).body).toEqual(reasoned.body)
+    expect((await stage.grant('asha', id, 'axel', his, { expires_at: later, reason: 'on call' })).body).toEqual(reasoned.body)
+    const changed = await stage.recordOf('allocation.access_grant.create', grant.id)
+    expect(changed.map(({ metadata }) => [metadata.updated, metadata.former_expires_at, metadata.reason])).toEqual([
+      [undefined, undefined, null],
+      [true, earlier, null],
+      [true, later, 'on call'],
+    ])
     // Without an end it has none any more.
     const endless = await stage.grant('asha', id, 'axel', his)
     expect([endless.status, endless.body.expires_at]).toEqual([200, null])
@@ -307,9 +318,9 @@ describe('SG-02 S4 for whom: refused, and nothing queued', () => {
     expect(codes(await stage.grant('amara', id, 'axel', await stage.key('axel')))).toEqual([409, 'allocation_not_active'])
   })
 
-  test('SG-01 there are a hundred active grants on an allocation at most', async () => {
+  test('SG-01 there are as many active grants on an allocation as policy allows: a hundred, unless it says otherwise', async () => {
     const { id } = await stage.allocation()
-    const key = await stage.key('axel')
+    const [key, other] = [await stage.key('axel'), await stage.key('axel')]
     await live.sql(
       `with k as (
          insert into ssh_public_keys (id, user_id, name, key_type, bits, blob, fingerprint, created_at, created_by_type, created_by)
@@ -320,12 +331,17 @@ describe('SG-02 S4 for whom: refused, and nothing queued', () => {
       [id, user('axel'), project.aurora],
     )
     const refused = await stage.grant('asha', id, 'axel', key)
-    expect([codes(refused), refused.body.details]).toEqual([[409, 'limit_reached'], { limit: 100 }])
+    const policy = 'access.max_grants_per_allocation'
+    expect([codes(refused), refused.body.details]).toEqual([[409, 'limit_reached'], { policy, limit: 100 }])
+    await live.setPolicy(policy, 101)
+    expect((await stage.grant('asha', id, 'axel', key)).status).toBe(201)
+    await live.setPolicy(policy, 100)
+    expect((await stage.grant('asha', id, 'axel', other)).body.details).toEqual({ policy, limit: 100 })
     await live.sql(
       `update allocation_access_grants set ended_at = now(), end_cause = 'revoked'
-        where id = (select id from allocation_access_grants where allocation_id = $1 limit 1)`,
+        where id in (select id from allocation_access_grants where allocation_id = $1 limit 2)`,
       [id],
     )
-    expect((await stage.grant('asha', id, 'axel', key)).status).toBe(201)
+    expect((await stage.grant('asha', id, 'axel', other)).status).toBe(201)
   })
 })

@@ -78,6 +78,9 @@ describe('S9 what is said while a node is away', () => {
     expect(await told(id, grant.id)).toEqual(['ending', 'pending'])
     await stage.model.settle()
     expect(await told(id, grant.id)).toEqual(['revoked', 'applied'])
+    // Said of the set that was confirmed, not of the one that failed.
+    const good = (await stage.tasksOf(id)).at(-1)!
+    expect((await stage.seen(id, grant.id)).runtime_sync).toMatchObject({ generation: Number(good.generation), task_id: good.id })
   })
 
   test('SG-20 S9 the check finds a build that takes what was sent for what was done', async () => {
@@ -90,6 +93,25 @@ describe('S9 what is said while a node is away', () => {
     expect(revoked.body).toMatchObject({ state: 'revoked', runtime_sync: { status: 'applied' } })
     expect(await told(id, grant.id)).toEqual(['ending', 'pending'])
     await stage.model.settle()
+  })
+})
+
+describe('a node that is gone for good', () => {
+  test('SG-20 what it had not put away by its own word is not said to be gone, though nothing is left to free', async () => {
+    let is_broken = true
+    const apart = await accessStage(live, { fail: () => (is_broken ? 'disk_full' : undefined) }, { region: 'eu-7', sku: 'l40' })
+    const { id } = await apart.allocation('asha', [], false)
+    is_broken = false
+    await apart.model.step()
+    is_broken = true
+    const grant = await apart.granted('asha', id, 'axel', await apart.key('axel'))
+    // Its first set fails, and so does putting it away.
+    await apart.model.step()
+    await apart.model.step()
+    expect(await apart.seen(id, grant.id)).toMatchObject({ state: 'ending', end_cause: 'allocation_failed' })
+    expect((await live.call('ada', 'POST', `/api/v1/admin/nodes/${apart.node.id}/retire`, { body: { reason: 'sold' } })).status).toBe(200)
+    expect(await apart.seen(id, grant.id)).toMatchObject({ state: 'ending', runtime_sync: { status: 'failed' } })
+    await apart.stop()
   })
 })
 

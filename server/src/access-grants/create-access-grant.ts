@@ -14,16 +14,8 @@ import { readPolicy } from '../policies/read-policy.ts'
 import { holdSshKeys, type SshKeyRow } from '../ssh-keys/ssh-key-queries.ts'
 import type { Work } from '../work/work.ts'
 import { recordedGrant, shown } from './access-grant.ts'
-import {
-  activeMember,
-  countActiveGrants,
-  endOverdueGrants,
-  insertGrant,
-  moveEnd,
-  openGrant,
-  setGeneration,
-} from './access-grant-queries.ts'
-import { noteEnds } from './end-access.ts'
+import { activeMember, countActiveGrants, insertGrant, moveEnd, openGrant, setGeneration } from './access-grant-queries.ts'
+import { endOverdue, noteOverdue } from './end-access.ts'
 import { toldGrant } from './told-grant-queries.ts'
 
 const managing = ['project.access_grant.manage', 'tenant.access_grant.manage'] as const
@@ -61,9 +53,10 @@ export const createAccessGrant =
 
     const before = await work.tx.maybe(openGrant(allocation.id, grantee_user_id, ssh_key_id))
     const is_update = before !== undefined && !before.is_over
-    if (is_update && before.expires_at === expires_at) return new Again(shown(await work.tx.one(toldGrant(before.id))), false)
+    const is_same = is_update && before.expires_at === expires_at && (reason === null || reason === before.reason)
+    if (is_same) return new Again(shown(await work.tx.one(toldGrant(before.id))), false)
     // One whose time is over is not revived: it ends, and this is another.
-    const ended = before?.is_over ? await work.tx.many(endOverdueGrants(allocation, allocation.id, work.now)) : []
+    const ended = before?.is_over ? await endOverdue(work, allocation, allocation) : undefined
     const id = is_update ? before.id : newId('access grant')
     if (is_update) await work.tx.one(moveEnd(allocation, id, expires_at, reason, work.now))
     else {
@@ -72,9 +65,9 @@ export const createAccessGrant =
     }
     const sync = await syncAccess(work, signing, allocation)
     await work.tx.one(setGeneration(allocation, id, sync.generation))
-    if (ended.length > 0) await noteEnds(work, allocation, allocation, ended, { sync, reason: null })
+    if (ended) await noteOverdue(work, allocation, allocation, ended, sync)
     const told = await work.tx.one(toldGrant(id))
-    const updated = is_update && { updated: true, expired_at: before.expires_at }
+    const updated = is_update && { updated: true, former_expires_at: before.expires_at }
     record(work, {
       action: 'allocation.access_grant.create',
       ...recordedGrant(allocation, told, sync, { reason, ...updated }),

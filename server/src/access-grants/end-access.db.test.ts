@@ -119,7 +119,12 @@ describe('S11 what access rests on ends, and access with it', () => {
       const [entry] = await stage.recordOf('allocation.ssh_keys.end', own_id)
       expect(entry).toMatchObject({
         correlation_id,
-        metadata: { cause, ended: [own.id], sync_task_id: tasks.find((each) => each.allocation_id === own_id)!.id },
+        metadata: {
+          cause,
+          ended: [own.id],
+          fingerprints: [own.fingerprint],
+          sync_task_id: tasks.find((each) => each.allocation_id === own_id)!.id,
+        },
       })
     }
 
@@ -313,6 +318,34 @@ describe('time', () => {
     await stage.model.settle()
     expect(await stage.seen(id, grant.id)).toMatchObject({ state: 'expired', runtime_sync: { status: 'applied' } })
     expect(stage.onNode(id)).toEqual([own.fingerprint])
+  })
+
+  test('SG-11 with a grant that has expired the same key goes out of the allocation’s own keys, and no other of the same person’s', async () => {
+    const [own, other] = [await stage.key('asha'), await stage.key('asha')]
+    const { id } = await stage.allocation('asha', [own, other])
+    const expires_at = inSeconds(1.5)
+    await stage.granted('asha', id, 'asha', own, { expires_at })
+    await stage.model.settle()
+    // It ends on the node by itself as well, though it is there for two reasons.
+    const sent = (await stage.tasksOf(id)).at(-1)!.params.keys as { fingerprint: string; expires_at: string | null }[]
+    expect(new Map(sent.map((key) => [key.fingerprint, key.expires_at]))).toEqual(
+      new Map([
+        [own.fingerprint, expires_at],
+        [other.fingerprint, null],
+      ]),
+    )
+    await sleep(1700)
+    await tendAccess(await tending())
+    expect(await entriesOf(id)).toEqual(
+      expect.arrayContaining([
+        { ssh_key_id: own.id, end_cause: 'expired' },
+        { ssh_key_id: other.id, end_cause: null },
+      ]),
+    )
+    const [row] = await stage.recordOf('allocation.ssh_keys.end', id)
+    expect(row).toMatchObject({ metadata: { cause: 'expired', ended: [own.id], fingerprints: [own.fingerprint] } })
+    await stage.model.settle()
+    expect(stage.onNode(id)).toEqual([other.fingerprint])
   })
 
   test('SG-13 who asks again after the end gets another grant, and the former is ended', async () => {

@@ -2,6 +2,7 @@ import type { EndCause } from '@gatehouse/contract/access-grants'
 import { type AllocationRow, type AllocationSubscribers, recordedOf, type Synced } from '../allocations/allocation.ts'
 import { lockAllocations } from '../allocations/allocation-queries.ts'
 import { endKeyEntries } from '../allocations/end-key-entries.ts'
+import type { EndedEntry } from '../allocations/key-entry-queries.ts'
 import { syncAccess } from '../allocations/sync-access.ts'
 import { record } from '../audit/record.ts'
 import { systemProof } from '../authz/authorize.ts'
@@ -17,6 +18,7 @@ import {
   type EndedGrant,
   type Ending,
   endGrants,
+  endOverdueGrants,
   setEndGenerations,
 } from './access-grant-queries.ts'
 
@@ -50,15 +52,45 @@ export const noteEnds = async (
 const noteEntries = (
   work: Work,
   allocation: AllocationRow,
-  entries: readonly { readonly ssh_key_id: string }[],
+  entries: readonly EndedEntry[],
   cause: EndCause,
   { sync: { task_id, generation }, reason }: End,
 ) =>
   record(work, {
     action: 'allocation.ssh_keys.end',
     ...recordedOf(allocation),
-    metadata: { ended: entries.map(({ ssh_key_id }) => ssh_key_id), cause, sync_task_id: task_id, generation, reason },
+    metadata: {
+      ended: entries.map(({ ssh_key_id }) => ssh_key_id),
+      fingerprints: entries.map(({ fingerprint }) => fingerprint),
+      cause,
+      sync_task_id: task_id,
+      generation,
+      reason,
+    },
   })
+
+/**
+ * Ends the grants whose time is over, and those that a restored backup has revived; and with each that has expired, the same key among the
+ * allocation's own (SG-11). Whoever asks sends the set, and then notes it.
+ */
+export const endOverdue = async (work: Work, { id }: AllocationRow, by: Ending) => {
+  const grants = await work.tx.many(endOverdueGrants(by, id, work.now))
+  const entries: EndedEntry[] = []
+  for (const { end_cause, ssh_key_id } of grants)
+    if (end_cause === 'expired') entries.push(...(await endKeyEntries(work, [id], { ssh_key_id }, end_cause)))
+  return { grants, entries }
+}
+
+export const noteOverdue = async (
+  work: Work,
+  allocation: AllocationRow,
+  by: Ending,
+  { grants, entries }: Awaited<ReturnType<typeof endOverdue>>,
+  sync: Synced,
+) => {
+  if (grants.length > 0) await noteEnds(work, allocation, by, grants, { sync, reason: null })
+  if (entries.length > 0) noteEntries(work, allocation, entries, 'expired', { sync, reason: null })
+}
 
 type Whose = { readonly user_id: string } | { readonly ssh_key_id: string }
 

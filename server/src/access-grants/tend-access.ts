@@ -6,8 +6,8 @@ import type { Database } from '../db/database.ts'
 import type { TaskSigning } from '../nodes/task-signing.ts'
 import { tendEach } from '../nodes/tend-each.ts'
 import type { Work } from '../work/work.ts'
-import { allocationsOverdue, endOverdueGrants } from './access-grant-queries.ts'
-import { noteEnds } from './end-access.ts'
+import { allocationsOverdue } from './access-grant-queries.ts'
+import { endOverdue, noteOverdue } from './end-access.ts'
 
 export interface TendingAccess {
   readonly database: Database
@@ -21,9 +21,9 @@ const at_once = 100
 /** Behind the lock: another process may have been here. Says how many it ended. */
 const tendOne = async (work: Work, signing: TaskSigning, allocation_id: string): Promise<number> => {
   const allocation = await work.tx.one(lockAllocation(allocation_id))
-  const ended = await work.tx.many(endOverdueGrants(proof, allocation_id, work.now))
-  if (ended.length > 0) await noteEnds(work, allocation, proof, ended, { sync: await syncAccess(work, signing, allocation), reason: null })
-  return ended.length
+  const ended = await endOverdue(work, allocation, proof)
+  if (ended.grants.length > 0) await noteOverdue(work, allocation, proof, ended, await syncAccess(work, signing, allocation))
+  return ended.grants.length
 }
 
 /**

@@ -54,6 +54,8 @@ export interface AllocationSubscribers {
     reason: string,
     sent: Synced,
   ) => Promise<void>)[]
+  /** The whole set was sent because of what all of it rests on: the place that it is in, or the machine that it lies on. */
+  readonly onSetMoved: readonly ((work: Work, allocation: AllocationRow, generation: number) => Promise<void>)[]
 }
 
 /** What the verbs and reactions of this room are made with. */

@@ -14,7 +14,7 @@ const row = {
   task_created_at: at(3),
   task_failed_at: null,
   is_access_asked: true,
-  node_retired_at: null,
+  abandoned_at: null,
 } as unknown as ShownRow
 
 describe('SG-20 what is said of the set on the node', () => {
@@ -24,7 +24,8 @@ describe('SG-20 what is said of the set on the node', () => {
     ['pending when it has confirmed none', { confirmed_generation: 0, confirmed_at: null }, 'pending', at(3), 5],
     ['failed when the latest has failed', { confirmed_generation: 4, task_failed_at: at(5) }, 'failed', at(5), 5],
     ['applied although the latest was said to fail, where the node has it', { task_failed_at: at(5) }, 'applied', at(4), 5],
-    ['failed when the node is gone', { confirmed_generation: 4, node_retired_at: at(6) }, 'failed', at(6), 5],
+    ['failed when the node is gone', { confirmed_generation: 4, abandoned_at: at(6) }, 'failed', at(6), 5],
+    ['failed when the node is gone, also where it had confirmed the latest', { state: 'failed', abandoned_at: at(6) }, 'failed', at(6), 5],
     [
       'pending, of no generation, while only the account was asked for: that it is there is no set of keys',
       { state: 'provisioning', is_access_asked: false, generation: 1, confirmed_generation: 1 },

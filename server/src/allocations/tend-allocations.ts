@@ -1,16 +1,14 @@
 import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
-import { systemProof } from '../authz/authorize.ts'
 import type { Database } from '../db/database.ts'
 import { tendEach } from '../nodes/tend-each.ts'
 import type { Work } from '../work/work.ts'
 import { type AllocationParts, type AllocationRow, recordedOf } from './allocation.ts'
-import { allocationsOwed, isOwed, isSetSent, lockAllocation } from './allocation-queries.ts'
+import { allocationsOwed, isOwed, lockAllocation } from './allocation-queries.ts'
+import { askAgain } from './ask-again.ts'
 import { endKeyEntries } from './end-key-entries.ts'
 import { placeAllocation } from './place-allocation.ts'
 import { placeable } from './placement-queries.ts'
-import { sendDeprovision, sendProvision } from './send-task.ts'
-import { sendWholeSet } from './sync-access.ts'
 
 export interface AllocationTending {
   readonly database: Database
@@ -20,14 +18,6 @@ export interface AllocationTending {
 
 /** So many at once; what is left comes next time. */
 const most = 50
-const proof = systemProof('node_tending', 'allocation.release', {})
-
-/** What the node is to do next, from the state alone. */
-const askAgain = async (work: Work, { signing }: AllocationTending, row: AllocationRow) => {
-  if (row.state === 'releasing' || row.state === 'failed') return sendDeprovision(work, signing, proof, row)
-  if (row.state === 'active' || (await work.tx.one(isSetSent(row.id))).is_sent) return sendWholeSet(work, signing, row)
-  return sendProvision(work, signing, proof, row)
-}
 
 const continueOne = async (work: Work, tending: AllocationTending, row: AllocationRow): Promise<void> => {
   if (!(await work.tx.one(isOwed(row.id))).is_owed) return

@@ -64,13 +64,18 @@ describe('a node that cannot', () => {
     await scene.release(id)
     expect(await takenOn(scene.node.id)).toBe(taken + 5)
     await scene.node.step()
-    expect(await scene.read(id)).toMatchObject({ state: 'release_failed', ssh_key_ids: [], runtime_sync: { status: 'failed' } })
+    expect(await scene.read(id)).toMatchObject({
+      state: 'release_failed',
+      failure: 'disk_full',
+      ssh_key_ids: [],
+      runtime_sync: { status: 'failed' },
+    })
     expect(await takenOn(scene.node.id)).toBe(taken + 5)
     failing = () => undefined
     const again = await scene.release(id)
     expect([again.status, again.body.state]).toEqual([202, 'releasing'])
     await scene.node.settle()
-    expect((await scene.read(id)).state).toBe('released')
+    expect(await scene.read(id)).toMatchObject({ state: 'released', failure: null })
     expect(await takenOn(scene.node.id)).toBe(taken)
   })
 
@@ -130,6 +135,18 @@ describe('a node that is gone', () => {
     // Nothing is asked of it any more.
     await tend()
     expect((await generationsOf(id)).filter(({ state }) => state === 'queued')).toEqual([])
+  })
+
+  test('SG-20 retired: nothing is said to be in force there, although the node had confirmed it; what it had put away stays so', async () => {
+    const own = await sceneOn(live, 8)
+    const id = await own.active()
+    const gone = await own.active()
+    await own.release(gone)
+    await own.node.settle()
+    expect((await own.read(id)).runtime_sync.status).toBe('applied')
+    expect((await live.call('ada', 'POST', `/api/v1/admin/nodes/${own.node.id}/retire`, { body: { reason: 'sold' } })).status).toBe(200)
+    expect(await own.read(id)).toMatchObject({ state: 'failed', failure: 'node_retired', runtime_sync: { status: 'failed' } })
+    expect(await own.read(gone)).toMatchObject({ state: 'released', runtime_sync: { status: 'applied' } })
   })
 
   test('SG-23 asked for while a node is being retired: nothing comes to lie on it', async () => {

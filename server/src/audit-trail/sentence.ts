@@ -61,6 +61,7 @@ const told: Record<string, string> = {
   'node.create': 'registered the node {name}',
   'node.drain': 'let nothing more be placed on the node {name}',
   'node.enrol': 'enrolled as the node',
+  'node.enrol.repeat': 'asked once more for the certificate of its enrolment, and got the same',
   'node.enrolment.create': 'made a new enrolment token for the node {name}',
   'node.event.report': 'told what happened on it',
   'node.probe': 'asked the node for a sign of life',

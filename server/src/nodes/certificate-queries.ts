@@ -26,15 +26,37 @@ const Written = Exactly({ serial: Type.String() })
 
 type Vouched = Authorized<'node.certificate.renew', { readonly id: string }>
 
+interface Key {
+  readonly thumbprint: string
+  readonly public_key: string
+}
+
 export const insertCertificate = (
   { id }: Vouched,
-  { serial, thumbprint, expires_at }: Issued,
-  { thumbprint: key_thumbprint, public_key }: { readonly thumbprint: string; readonly public_key: string },
+  { serial, thumbprint, expires_at, pem }: Issued,
+  { thumbprint: key_thumbprint, public_key }: Key,
+  enrolment_id: string | null,
   now: string,
 ) => sql(Written)`
-  insert into node_certificates (serial, node_id, thumbprint, key_thumbprint, public_key, epoch, issued_at, expires_at)
-  select ${serial}, ${id}, ${thumbprint}, ${key_thumbprint}, ${public_key}, i.epoch, ${now}, ${expires_at} from installation i
+  insert into node_certificates (serial, node_id, thumbprint, key_thumbprint, public_key, epoch, issued_at, expires_at, enrolment_id, certificate)
+  select ${serial}, ${id}, ${thumbprint}, ${key_thumbprint}, ${public_key}, i.epoch, ${now}, ${expires_at},
+         ${enrolment_id}, ${enrolment_id === null ? null : pem}
+    from installation i
   returning serial`
+
+const GivenCertificate = Exactly({
+  serial: Type.String(),
+  certificate: Type.String(),
+  key_thumbprint: Type.String(),
+  issued_at: Instant,
+  expires_at: Instant,
+})
+export type GivenCertificate = Static<typeof GivenCertificate>
+
+/** What an enrolment gave, while that still counts. */
+export const certificateGivenBy = (enrolment_id: string, now: string) => sql(GivenCertificate)`
+  select c.serial, c.certificate, c.key_thumbprint, c.issued_at, c.expires_at from node_certificates c join installation i on i.epoch = c.epoch
+   where c.enrolment_id = ${enrolment_id} and c.ended_at is null and c.expires_at > ${now}`
 
 /** All of a node's but the latest so many. */
 export const endCertificatesBut = (

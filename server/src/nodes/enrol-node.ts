@@ -4,15 +4,15 @@ import { record } from '../audit/record.ts'
 import { authorize } from '../authz/authorize.ts'
 import type { Database } from '../db/database.ts'
 import type { Caller, Issuing } from '../http/answer.ts'
-import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type Actor, newTrail, type Work } from '../work/work.ts'
 import type { Authority } from './authority.ts'
-import { type EnrolmentRow, enrolmentOf, useEnrolment } from './enrolment-queries.ts'
-import { isSameHash, type ReadToken, readEnrolmentToken } from './enrolment-token.ts'
-import { giveCertificate } from './give-certificate.ts'
+import { useEnrolment } from './enrolment-queries.ts'
+import { NoEnrolment, openedBy, tokenIn } from './find-enrolment.ts'
+import { giveCertificate, toldCertificate } from './give-certificate.ts'
 import { nodeKind } from './node.ts'
-import { lockNode, type NodeRow, setEnrolled } from './node-queries.ts'
+import { lockNode, lookAtNode, setEnrolled } from './node-queries.ts'
+import type { NodeSubscribers } from './node-subscribers.ts'
 import type { RecordRefusal } from './refusal-recorder.ts'
 
 interface Parts {
@@ -20,60 +20,43 @@ interface Parts {
   readonly append: Append
   readonly authority: Authority
   readonly refuse: RecordRefusal
-}
-
-/** Held against where there is nothing to hold against, so that what is no token costs what a wrong one costs. */
-const nobodys: ReadToken = { node_id: newId('node'), secret_hash: Buffer.alloc(32) }
-
-/** Why a token opens nothing; undefined where it does. The caller is told none of it. */
-const endOf = (row: EnrolmentRow | undefined, node: NodeRow | undefined, secret_hash: Buffer, now: string): string | undefined => {
-  const isEqual = isSameHash(row?.secret_hash ?? nobodys.secret_hash, secret_hash)
-  if (!row || !node) return 'unknown'
-  if (!isEqual) return 'wrong_secret'
-  if (row.is_used) return 'used'
-  if (row.ended_at !== null) return 'void'
-  if (row.is_of_earlier_epoch) return 'backup_restored'
-  if (row.expires_at <= now) return 'expired'
-  return node.status === 'retired' ? 'node_retired' : undefined
-}
-
-class NoEnrolment extends Error {
-  readonly node_id: string | null
-  readonly why: string
-  constructor(node_id: string | null, why: string) {
-    super(why)
-    this.node_id = node_id
-    this.why = why
-  }
+  readonly subscribers: Pick<NodeSubscribers, 'beforeNodeLocked' | 'onNodeEnrolled'>
 }
 
 /**
  * A node's first certificate, or the first of a new machine in its place: for a token that was never used, and a key that the caller has.
- * Everything is one transaction behind the lock of the node, so that of two with one token one wins.
+ * Everything is one transaction behind the lock of the node, so that of two with one token one wins. Who asks again with the same token and
+ * the same key has not heard the answer: he gets it once more, and nothing else happens.
  */
-export const enrolNode = ({ database, append, authority, refuse }: Parts): Issuing<typeof Op> => {
+export const enrolNode = ({ database, append, authority, refuse, subscribers }: Parts): Issuing<typeof Op> => {
+  const { beforeNodeLocked, onNodeEnrolled } = subscribers
   const enrolled = (caller: Caller, { enrolment_token, csr, agent_version }: Parameters<Issuing<typeof Op>>[1]['body']) => {
-    const shown = readEnrolmentToken(enrolment_token) ?? nobodys
+    const shown = tokenIn(enrolment_token)
     return database.transaction('write', async (tx) => {
-      const row = await tx.maybe(lockNode(shown.node_id))
-      const enrolment = await tx.maybe(enrolmentOf(shown.node_id, shown.secret_hash))
-      const why = endOf(enrolment, row, shown.secret_hash, tx.now)
-      if (why !== undefined || !row || !enrolment) throw new NoEnrolment(row?.id ?? null, why ?? 'unknown')
-      const actor: Actor = { type: 'node_agent', id: row.id }
+      // Looked at before anything is locked: a stranger must hold up nobody.
+      const found = await openedBy(tx, shown, await tx.maybe(lookAtNode(shown.node_id)), csr)
+      const actor: Actor = { type: 'node_agent', id: found.node.id }
       await caller.identified(actor)
       const { correlation_id, source_ip } = caller
       const work: Work = { actor, correlation_id, source_ip, trail: newTrail(), now: tx.now, tx }
-      const node = await authorize(work, 'node.certificate.renew', nodeKind, row)
-      const { reply, metadata } = await giveCertificate(work, authority, node, { csr, kept: 1, reason: 'enrolled again' })
+      const node = await authorize(work, 'node.certificate.renew', nodeKind, found.node)
+      for (const lock of beforeNodeLocked) await lock(work, node)
+      const opened = await openedBy(tx, shown, await tx.maybe(lockNode(node.id)), csr)
+      const { enrolment } = opened
+      const about = { resource_type: 'node', resource_id: node.id } as const
+      const named = { name: node.name, enrolment_id: enrolment.id }
+      if ('given' in opened) {
+        record(work, { action: 'node.enrol.repeat', ...about, metadata: { ...named, serial: opened.given.serial } })
+        await append(work)
+        return { reply: await toldCertificate(work, authority, node.id, opened.given), trail: work.trail }
+      }
+
+      const giving = { key: opened.key, enrolment_id: enrolment.id, kept: 1, reason: 'enrolled again' }
+      const { reply, metadata } = await giveCertificate(work, authority, node, giving)
       await tx.one(useEnrolment(node, enrolment.id, work.now))
       await tx.one(setEnrolled(node, agent_version ?? null, work.now))
-      record(work, {
-        action: 'node.enrol',
-        resource_type: 'node',
-        resource_id: node.id,
-        severity: 'high',
-        metadata: { name: row.name, enrolment_id: enrolment.id, ...metadata },
-      })
+      for (const subscriber of onNodeEnrolled) await subscriber(work, node)
+      record(work, { action: 'node.enrol', ...about, severity: 'high', metadata: { ...named, ...metadata } })
       await append(work)
       return { reply, trail: work.trail }
     })

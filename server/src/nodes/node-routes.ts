@@ -9,11 +9,11 @@ import { enrolNodeAgain } from './enrol-node-again.ts'
 import { identifyNode } from './identify-node.ts'
 import { listNodes } from './list-nodes.ts'
 import type { NodeTrust } from './make-enrolment.ts'
+import type { NodeSubscribers } from './node-subscribers.ts'
 import { readNode } from './read-node.ts'
 import { refusalRecorder } from './refusal-recorder.ts'
 import { renewCertificate } from './renew-certificate.ts'
 import { retireNode } from './retire-node.ts'
-import type { NodeSubscribers } from './node-subscribers.ts'
 
 interface Parts {
   readonly database: Database
@@ -33,7 +33,7 @@ export const nodeTrustWith = ({ database, append, trust }: Parts, subscribers: N
     answer(nodes.drainNode, drainNode),
     answer(nodes.undrainNode, undrainNode),
     answer(nodes.retireNode, retireNode(subscribers)),
-    answerIssuing(nodes.enrolNode, enrolNode({ database, append, authority, refuse })),
+    answerIssuing(nodes.enrolNode, enrolNode({ database, append, authority, refuse, subscribers })),
     answer(nodes.renewCertificate, renewCertificate(authority)),
   ]
   return { routes, identifyNode: identifyNode(database, refuse) }

@@ -155,6 +155,58 @@ describe('enrolment', () => {
     }
   })
 
+  test('SG-22 a node that did not hear the answer asks again with the same key, and has the same certificate; nobody else has', async () => {
+    const node = await registeredNode(live)
+    const [mine, other] = [await nodeKeys(), await nodeKeys()]
+    const ask = (csr: string) => asStranger(node.url, pemOf(node.ca), { enrolment_token: node.token, csr })
+    const first = await ask(mine.csr)
+    const again = await ask(mine.csr)
+    expect([again.status, again.body]).toEqual([201, first.body])
+    // Nobody is said to have attacked.
+    expect(await auditOf(again)).toMatchObject([{ action: 'node.enrol.repeat', result: 'success', severity: 'info', actor_id: node.id }])
+    expect(await live.sql('select serial from node_certificates where node_id = $1', [node.id])).toHaveLength(1)
+    const stolen = await ask(other.csr)
+    expect(stolen.status).toBe(401)
+    expect(await auditOf(stolen)).toMatchObject([{ result: 'denied', severity: 'high', metadata: { why: 'used' } }])
+    // Somebody who has only seen the request does not have the key that it is for: he cannot use what he would get. Nor after its time.
+    await live.sql(
+      `update node_enrolments set created_at = created_at - interval '15 minutes', expires_at = expires_at - interval '15 minutes' where node_id = $1`,
+      [node.id],
+    )
+    expect((await ask(mine.csr)).status).toBe(401)
+  })
+
+  test('SG-22 the same key is answered again only while its certificate counts: not after another has enrolled, nor when the node is retired', async () => {
+    const ended = ['enrolled anew', 'retired', 'of an earlier epoch'] as const
+    for (const how of ended) {
+      const node = await registeredNode(live)
+      const { csr } = await nodeKeys()
+      const ask = () => asStranger(node.url, pemOf(node.ca), { enrolment_token: node.token, csr })
+      expect((await ask()).status).toBe(201)
+      if (how === 'enrolled anew') {
+        const { body } = await live.call('ada', 'POST', `${nodes}/${node.id}/enrolments`, because)
+        expect((await ask()).status).toBe(201)
+        expect((await enrolling({ ...node, token: body.enrolment_token })).status).toBe(201)
+      } else if (how === 'retired') await live.call('ada', 'POST', `${nodes}/${node.id}/retire`, because)
+      else await live.sql('update node_enrolments set epoch = epoch + 1 where node_id = $1', [node.id])
+      const late = await ask()
+      expect([how, late.status]).toEqual([how, 401])
+      expect(await auditOf(late)).toMatchObject([{ result: 'denied', severity: 'high' }])
+    }
+  })
+
+  test('SG-22 the same request many times at once, on two replicas, is one enrolment and one certificate', async () => {
+    const second = await live.replica()
+    const node = await registeredNode(live)
+    const { csr } = await nodeKeys()
+    const urls = [node.url, second.nodes.url, node.url, second.nodes.url]
+    const tries = await Promise.all(urls.map((url) => asStranger(url, pemOf(node.ca), { enrolment_token: node.token, csr })))
+    expect(tries.map(({ status }) => status)).toEqual([201, 201, 201, 201])
+    expect(new Set(tries.map(({ body }) => body.certificate)).size).toBe(1)
+    const events = (await Promise.all(tries.map(auditOf))).flat()
+    expect(events.map(({ action }) => action).sort()).toEqual(['node.enrol', ...Array(3).fill('node.enrol.repeat')])
+  })
+
   test('SG-22 what was enrolled anew takes the place of what there was', async () => {
     const node = await enrolledNode(live)
     const again = await live.call('ada', 'POST', `${nodes}/${node.id}/enrolments`, because)
@@ -353,7 +405,9 @@ describe('who a node is', () => {
     const token = await live.tokenOf('ada')
     for (const headers of [{}, { authorization: `Bearer ${token}` }] as Record<string, string>[]) {
       const told = await call('POST', renewing(node.id), { csr: 'x'.repeat(100) }, headers)
-      expect(shortly(told)).toEqual({ status: 401, code: 'token_missing' })
+      expect(shortly(told)).toEqual({ status: 401, code: 'certificate_missing' })
+      expect(told.body.message).toBe('A certificate of our authority is required.')
+      expect(told.headers['www-authenticate']).toBe('Certificate')
     }
     stop()
     node.stop()
