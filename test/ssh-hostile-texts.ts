@@ -320,7 +320,7 @@ const weakRsa = (): HostileText[] => {
       reason: 'too_short',
     })),
     { what: 'RSA of 2047 bits', text: keyLine('ssh-rsa', rsaFields(65_537n, (sound >> 1n) | 1n)), reason: 'too_short' },
-    { what: 'RSA of 16392 bits', text: keyLine('ssh-rsa', rsaFields(65_537n, randomBits(16_392))), reason: 'too_long' },
+    { what: 'RSA of 8200 bits', text: keyLine('ssh-rsa', rsaFields(65_537n, randomBits(8200))), reason: 'too_long' },
     ...spelled.map(([what, e, n]) => ({ what: `RSA with ${what}`, text: keyLine('ssh-rsa', [e, n]), reason: 'malformed' })),
   ]
 }

@@ -86,7 +86,7 @@ export const createAllocation = operation({
   }),
   reply: ShownAllocation,
   success: 201,
-  problems: ['project_not_found', 'ssh_key_not_found', 'shared_runtime_not_found'],
+  problems: ['project_not_found', 'ssh_key_not_found', 'shared_runtime_not_found', 'limit_reached'],
 })
 
 export const readAllocation = operation({

@@ -28,7 +28,7 @@ export type MemberSshKey = Static<typeof MemberSshKey>
 /** Read by whoever answers: what does not fit is refused in one way, and no part of it is told or kept. */
 const PublicKeyText = Type.String({
   description:
-    'One line as in a `.pub` file: type, key in base64, and a comment, which is not kept. Ed25519, ECDSA on the NIST curves, RSA of 2048 to 16384 bits, and the first two on a security key.',
+    'One line as in a `.pub` file: type, key in base64, and a comment, which is not kept. Ed25519, ECDSA on the NIST curves, RSA of 2048 to 8192 bits, and the first two on a security key.',
 })
 const NewKey = Exactly({ name: Name, public_key: PublicKeyText, reason: maybe(Reason) })
 const inProject = { project_id: Id('project') }

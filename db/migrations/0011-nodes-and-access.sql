@@ -115,7 +115,7 @@ create table ssh_public_keys (
   name         text not null check (length(name) between 1 and 100),
   key_type     text not null check (key_type in ('ssh-ed25519', 'ssh-rsa', 'ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384',
     'ecdsa-sha2-nistp521', 'sk-ssh-ed25519@openssh.com', 'sk-ecdsa-sha2-nistp256@openssh.com')),
-  bits         integer not null check (bits between 256 and 16384),
+  bits         integer not null check (bits between 256 and 8192),
   -- In base64, as it stands in a file of keys: nothing else of what was sent is kept.
   blob         text not null check (blob ~ '^[A-Za-z0-9+/]+={0,2}$' and length(blob) between 60 and 4096),
   fingerprint  text not null check (fingerprint ~ '^SHA256:[A-Za-z0-9+/]{43}$'),

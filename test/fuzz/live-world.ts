@@ -259,6 +259,7 @@ export const liveWorld = async (live: LiveServer) => {
   const nobodysKey = fixedId('ssh key', 'nobody')
   const sshKeys: Record<'own' | 'project', string[]> = { own: [], project: [] }
   await live.setPolicy('access.max_ssh_keys', 1000)
+  await live.setPolicy('allocations.max_requested_per_project', 10_000)
   const builtin = () => ({ person: 'ada', params: { role_id: fixedId('role', 'tenant_billing_viewer') } })
   const calls: Record<string, (pick: number) => RightfulCall> = {
     ...Object.fromEntries(onPolicy),

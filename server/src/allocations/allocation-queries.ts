@@ -58,6 +58,9 @@ export const insertAllocation = (_proof: Authorized<'allocation.create', object>
     from installation
   returning ${columns(AllocationRow)}`
 
+export const countRequested = (project_id: string) => sql(Exactly({ count: Type.Integer() }))`
+  select count(*)::int as count from allocations where project_id = ${project_id} and state = 'requested'`
+
 interface Move {
   readonly state: AllocationState
   /** Why; what went wrong on an earlier move is over with this one. */

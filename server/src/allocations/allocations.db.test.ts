@@ -366,6 +366,28 @@ describe('who asks, and where', () => {
     expect((await scene.ask()).status).toBe(201)
   })
 
+  test('SG-23 no more wait for a node at a time than policy allows; what finds a place does not wait', async () => {
+    const policy = 'allocations.max_requested_per_project'
+    const [before] = await live.sql<{ count: number }>(
+      `select count(*)::int as count from allocations where project_id = $1 and state = 'requested'`,
+      [project.aurora],
+    )
+    const limit = before!.count + 2
+    await live.setPolicy(policy, limit)
+    try {
+      const waiting = await Promise.all(Array.from({ length: 5 }, () => scene.ask({ region: 'nowhere' })))
+      expect(waiting.map(({ status }) => status).sort()).toEqual([201, 201, 409, 409, 409])
+      const { body } = waiting.find(({ status }) => status === 409)!
+      expect([body.code, body.details]).toEqual(['limit_reached', { policy, limit }])
+      expect((await scene.ask()).body.state).toBe('provisioning')
+      await scene.release(waiting.find(({ status }) => status === 201)!.body.id)
+      expect((await scene.ask({ region: 'nowhere' })).status).toBe(201)
+    } finally {
+      await live.setPolicy(policy, 100)
+      await scene.node.settle()
+    }
+  })
+
   test('SG-23 the same request twice asks for one allocation', async () => {
     const headers = { 'idempotency-key': 'one-and-the-same' }
     const [first, second] = [await scene.ask({ name: 'once' }, 'asha', { headers }), await scene.ask({ name: 'once' }, 'asha', { headers })]

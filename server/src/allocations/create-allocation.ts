@@ -4,10 +4,11 @@ import { authorize } from '../authz/authorize.ts'
 import type { Answering } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
+import { readPolicy } from '../policies/read-policy.ts'
 import { lockProject } from '../tenancy/project-queries.ts'
 import type { Work } from '../work/work.ts'
 import { type AllocationParts, recordedOf } from './allocation.ts'
-import { insertAllocation } from './allocation-queries.ts'
+import { countRequested, insertAllocation } from './allocation-queries.ts'
 import { allocationsOf, projectNamed } from './allocation-scope.ts'
 import { holdKeys, requireOwnKeys } from './hold-keys.ts'
 import { addKeyEntries } from './key-entry-queries.ts'
@@ -23,6 +24,14 @@ const requireRuntime = (shared_runtime_id: string | undefined): void => {
 const requesterOf = ({ actor }: Work) => {
   if (actor.type !== 'user' && actor.type !== 'service_account') throw new Error('nobody else asks for allocations')
   return { requested_by_type: actor.type, requested_by: actor.id, owner_user_id: actor.type === 'user' ? actor.id : null }
+}
+
+/** This one included. The project is locked: nobody counts at the same time. */
+const requireRoomToWait = async (work: Work, project_id: string): Promise<void> => {
+  const policy = 'allocations.max_requested_per_project'
+  const limit = await readPolicy(work.tx, policy)
+  const { count } = await work.tx.one(countRequested(project_id))
+  if (count > limit) throw new Problem('limit_reached', { policy, limit })
 }
 
 export const createAllocation =
@@ -56,6 +65,7 @@ export const createAllocation =
         reason,
       },
     })
-    await placeAllocation(work, parts, allocation)
+    const { state } = await placeAllocation(work, parts, allocation)
+    if (state === 'requested') await requireRoomToWait(work, project.id)
     return shown(work, allocation.id)
   }

@@ -1,6 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
+import { privateKeyTexts } from '../../../test/ssh-hostile-texts.ts'
+import { newKeyLine } from '../../../test/ssh-key-lines.ts'
 import { newSecret } from '../service-accounts/key-secret.ts'
 import { holdsSecret } from './secret-in-text.ts'
 
@@ -21,6 +23,40 @@ describe('a text that holds a secret', () => {
       ])
         expect([text, holdsSecret(text)]).toEqual([text, true])
     expect(holdsSecret(privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())).toBe(true)
+  })
+
+  test('SG-14 is known by a private key in whatever form somebody has it', () => {
+    const kinds = [
+      generateKeyPairSync('ed25519').privateKey,
+      generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
+      generateKeyPairSync('ec', { namedCurve: 'P-521' }).privateKey,
+      generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
+    ]
+    const texts = kinds.flatMap((key) => {
+      const jwk = JSON.stringify(key.export({ format: 'jwk' }))
+      const der = key.export({ format: 'der', type: 'pkcs8' }).toString('base64')
+      return [jwk, JSON.stringify(jwk), jwk.replace('"d":', '"d" : '), der, `the key is ${der}, keep it`, `key=${der}`, `"${der}"`]
+    })
+    texts.push(kinds[3]!.export({ format: 'der', type: 'pkcs1' }).toString('base64'))
+    texts.push(kinds[1]!.export({ format: 'der', type: 'sec1' }).toString('base64'))
+    texts.push(...privateKeyTexts().map(({ text }) => text))
+    for (const text of texts) expect([text, holdsSecret(text)]).toEqual([text, true])
+  })
+
+  test('SG-14 is not one by a public key, a certificate request or an id in base64', () => {
+    for (const kind of [generateKeyPairSync('ed25519'), generateKeyPairSync('rsa', { modulusLength: 2048 })]) {
+      const spki = kind.publicKey.export({ format: 'der', type: 'spki' }).toString('base64')
+      const jwk = JSON.stringify(kind.publicKey.export({ format: 'jwk' }))
+      for (const text of [spki, jwk, `MC${spki}`]) expect([text, holdsSecret(text)]).toEqual([text, false])
+    }
+    for (const text of [
+      newKeyLine(),
+      '"d": is what the kty of a private one has',
+      'M'.repeat(200),
+      'MA'.repeat(100),
+      randomBytes(200).toString('hex'),
+    ])
+      expect([text, holdsSecret(text)]).toEqual([text, false])
   })
 
   test('TI-18 is not one that only speaks of secrets', () => {
@@ -45,7 +81,9 @@ describe('a text that holds a secret', () => {
 
   test('TI-18 a long text that is almost one is read without long thought', () => {
     const long = 256 * 1024
-    for (const text of ['eyJ', 'eyJ.', 'eyJeyJeyJeyJeyJ.', 'ghsa_', 'ghsa_a', 'e'].map((piece) => piece.repeat(long / piece.length))) {
+    for (const text of ['MA', 'MII ', '"d" kty', 'eyJ', 'eyJ.', 'eyJeyJeyJeyJeyJ.', 'ghsa_', 'ghsa_a', 'e'].map((piece) =>
+      piece.repeat(long / piece.length),
+    )) {
       const begun = performance.now()
       holdsSecret(text)
       expect(performance.now() - begun).toBeLessThan(500)

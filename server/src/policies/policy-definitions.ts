@@ -131,6 +131,12 @@ export const policyDefinitions = {
     // With the fifty keys that an allocation may have of its own, fewer than a node is sent at once.
     bounds: { minimum: 1, maximum: 900 },
   },
+  'allocations.max_requested_per_project': {
+    type: 'integer',
+    purpose: 'How many allocations of one project may wait for a node at a time.',
+    default: 100,
+    bounds: { minimum: 0, maximum: 10_000 },
+  },
   'rate_limit.api_requests_per_minute': perMinute('Requests a minute for one person.', 600),
   'rate_limit.machine_requests_per_minute': perMinute(
     'Requests a minute for one machine actor: so many with its tokens, and so many with its own credential.',

@@ -7,13 +7,15 @@ import { readPolicy } from '../policies/read-policy.ts'
 import type { Work } from '../work/work.ts'
 import { type Managed, managedIn, managedOwn } from './key-owner.ts'
 import { insertSshKey, type KeyOwner, keysSoFar } from './ssh-key-queries.ts'
-import { type PublicKey, parsePublicKey } from './ssh-public-key.ts'
+import { type PublicKey, type Refusal, readPublicKey } from './ssh-public-key.ts'
 
 /** What is refused is told by a word of ours: the text may be anything, and was perhaps never meant for us. */
-const keyIn = (text: string): PublicKey => {
-  const key = parsePublicKey(text)
-  if ('refused' in key) throw new Problem('invalid_key', { reason: key.refused })
-  return key
+const refused = (reason: Refusal) => new Problem('invalid_key', { reason })
+
+const keyIn = (text: string) => {
+  const read = readPublicKey(text)
+  if ('refused' in read) throw refused(read.refused)
+  return read
 }
 
 /** The owner is locked: nobody counts at the same time. */
@@ -37,8 +39,10 @@ const create = async (
   { proof, owner, recorded }: Managed,
   { action, name, public_key, reason = null }: Wanted,
 ): Promise<SshKey> => {
-  const key = keyIn(public_key)
+  const { key, isWeak } = keyIn(public_key)
   await requireRoom(work, owner, key)
+  // Only now: whoever has no room for another key keeps nobody busy with it.
+  if (isWeak()) throw refused('weak')
   const made = await work.tx.one(insertSshKey(proof, { id: newId('ssh key'), name, owner, ...key }, work.actor, work.now))
   record(work, {
     action,

@@ -29,6 +29,8 @@ export type Refusal =
 
 interface Read {
   readonly bits: number
+  /** Whether it protects nothing; asked last, since it costs most. */
+  readonly isWeak?: () => boolean
   /** Written anew from what was understood. */
   readonly fields: readonly Uint8Array[]
 }
@@ -54,8 +56,8 @@ const readRsa = ({ text }: Reader): Read | Refusal => {
   if (exponent === undefined || modulus === undefined) return 'malformed'
   const bits = bitsOf(modulus)
   if (bits < 2048) return 'too_short'
-  if (bits > 16_384) return 'too_long'
-  return isWeakRsa(exponent, modulus) ? 'weak' : { bits, fields: [wireNumber(exponent), wireNumber(modulus)] }
+  if (bits > 8192) return 'too_long'
+  return { bits, isWeak: () => isWeakRsa(exponent, modulus), fields: [wireNumber(exponent), wireNumber(modulus)] }
 }
 
 /** What the security key was told that it is for: one that was made for a web site is not meant for logins. */
@@ -93,7 +95,13 @@ const otherKey = /^(?:ssh-dss|.*-cert-v0[01]@openssh\.com|AAAA[A-Za-z0-9+/]{16}.
 const isMisleading = (comment: string): boolean =>
   comment.includes('#') || comment.split(' ').some((word) => isKeyType(word) || otherKey.test(word))
 
-const readBlob = (key_type: KeyType, bytes: Buffer): PublicKey | Refusal => {
+/** A key that can be one, before anybody has asked whether it is worth anything. */
+interface ReadKey {
+  readonly key: PublicKey
+  readonly isWeak: () => boolean
+}
+
+const readBlob = (key_type: KeyType, bytes: Buffer): ReadKey | Refusal => {
   const reader = wireReader(bytes)
   const inner = reader.text()
   if (!inner) return 'malformed'
@@ -104,10 +112,11 @@ const readBlob = (key_type: KeyType, bytes: Buffer): PublicKey | Refusal => {
   // Nothing is left over, and nothing had another spelling.
   if (!blob.equals(bytes)) return 'malformed'
   const digest = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')
-  return { key_type, blob: blob.toString('base64'), bits: read.bits, fingerprint: `SHA256:${digest}` }
+  const key = { key_type, blob: blob.toString('base64'), bits: read.bits, fingerprint: `SHA256:${digest}` }
+  return { key, isWeak: read.isWeak ?? (() => false) }
 }
 
-const readText = (text: string): PublicKey | Refusal => {
+const readText = (text: string): ReadKey | Refusal => {
   if (text.length > longestText) return 'too_long'
   if (privateMarks.some((mark) => mark.test(text))) return 'private_key'
   const line = text.endsWith('\n') ? text.slice(0, -1) : text
@@ -122,8 +131,18 @@ const readText = (text: string): PublicKey | Refusal => {
   return bytes.toString('base64') === base64 ? readBlob(key_type, bytes) : 'not_base64'
 }
 
-/** The key in one line as `.pub` files have it, or why it is not taken. Whatever is returned holds nothing of the text as it came. */
-export const parsePublicKey = (text: string): PublicKey | { readonly refused: Refusal } => {
+/**
+ * The key in one line as `.pub` files have it, or why it is not taken. Whatever is returned holds nothing of the text as it came. What is
+ * to be known before the costly question whether it is weak can be known by then.
+ */
+export const readPublicKey = (text: string): ReadKey | { readonly refused: Refusal } => {
   const read = readText(text)
   return typeof read === 'string' ? { refused: read } : read
+}
+
+/** The same with that question answered. */
+export const parsePublicKey = (text: string): PublicKey | { readonly refused: Refusal } => {
+  const read = readPublicKey(text)
+  if ('refused' in read) return read
+  return read.isWeak() ? { refused: 'weak' } : read.key
 }
