@@ -20,7 +20,7 @@ export const Node = Named('Node', {
   created_at: Instant,
   enrolled_at: Nullable(Instant),
   last_seen_at: Nullable(Instant),
-  agent_version: Nullable(Type.String()),
+  agent_version: Nullable(Type.String({ description: 'As it was last noted: a change at most once an hour.' })),
   certificate_expires_at: Nullable(Instant),
   retired_at: Nullable(Instant),
 })
@@ -246,7 +246,7 @@ export const waitForTasks = operation({
   path: `${internal}/:node_id/tasks/wait`,
   summary: 'What the node has to do now; where that is nothing, the answer waits for it, 25 seconds at most.',
   description:
-    'For each allocation the next task only. One that is not reported is given again: at once to another `run`, to the same after a while.',
+    'For each allocation the next task only. One that is not reported is given again: at once to another `run`, to the same after a while. Of one node four wait at a time; when a fifth comes, the oldest is answered with nothing.',
   action: 'node.task.read',
   effect: 'change',
   listener: 'nodes',
