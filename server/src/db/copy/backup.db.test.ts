@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
+import { accessStage } from '../../../../test/access-stage.ts'
 import { type LiveServer, liveServer, seeded, testKeys } from '../../../../test/live-server.ts'
 import { machineOn } from '../../../../test/machine.ts'
 import { type ClonedDatabase, cloneDatabase } from '../../../../test/postgres.ts'
@@ -43,6 +44,21 @@ const fresh = async (): Promise<ClonedDatabase> => {
 const into = ({ ownerUrl }: ClonedDatabase, from: string) => restore({ ownerUrl, appRole: inject('postgres').app.role, from })
 const fileNamed = (name: string) => join(folder, name)
 
+/** A node with an allocation, keys of its own and of somebody who was let in, and a session of his. */
+const fillNode = async () => {
+  const stage = await accessStage(live)
+  const [hers, his] = [await stage.key('asha'), await stage.key('axel')]
+  const { id } = await stage.allocation('asha', [hers])
+  await stage.granted('asha', id, 'axel', his)
+  stage.stop()
+  await live.sql(
+    `insert into ssh_sessions (id, node_id, session_id, allocation_id, fingerprint, user_ids, grant_ids, started_at)
+     values (gen_random_uuid(), $1, 'kept', $2, $3, array[$4]::uuid[], '{}', now())`,
+    [stage.node.id, id, his.fingerprint, seeded.user('axel')],
+  )
+  await live.sql('insert into node_events (node_id, event_id, told_at) values ($1, gen_random_uuid(), now())', [stage.node.id])
+}
+
 /** Something in every table, and in texts whatever a text can hold. */
 const fillAll = async () => {
   const { org, project, user } = seeded
@@ -59,6 +75,7 @@ const fillAll = async () => {
                   values (gen_random_uuid(), '${org.aurora}', 'kept@mail.example', '${roleVersionIdOf('tenant_viewer')}', '${user('alice')}', now(), now())`)
   await live.sql(`insert into policy_constraints (constraint_id, version, key, scope_type, actions, condition, time_zone, is_locked, state, created_at)
                   values (gen_random_uuid(), 1, 'kept', 'global', '{storage.read}', '{}', 'UTC', true, 'disabled', now())`)
+  await fillNode()
   const machine = await machineOn(live.sql, { org_id: org.aurora, project_id: project.aurora })
   await machine.mint()
   await live.sql(`insert into token_cutoffs (id, subject_type, subject_id, org_id, issued_before, created_at, created_by, reason)

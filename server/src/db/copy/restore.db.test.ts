@@ -129,7 +129,9 @@ test('HO-08 a database that is in use, or that a server is connected to, is not 
   await expect(into(live.clone)).rejects.toThrow(`The role ${appRole()} is still connected to the database`)
   const target = await fresh()
   await into(target)
-  await expect(into(target)).rejects.toThrow('The database is in use: there are rows in audit_heads, audit_logs, organizations')
+  await expect(into(target)).rejects.toThrow(
+    'The database is in use: there are rows in audit_heads, audit_logs, node_authorities, organizations',
+  )
   expect(await tablePrints(target.ownerUrl)).toEqual(before)
 })
 
