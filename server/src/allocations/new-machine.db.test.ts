@@ -75,10 +75,16 @@ describe('a new machine in a node’s place', () => {
     const leaving = await stage.allocation()
     expect((await release(leaving.id)).status).toBe(202)
     await stage.model.wait()
+    const stuck = await stage.allocation('asha', [], false)
+    expect((await release(stuck.id)).status).toBe(202)
+    const { body } = await stage.model.wait()
+    const ending: SignedTask = body.tasks.find(({ params }: SignedTask) => params.allocation_id === stuck.id)
+    await stage.model.report(ending, { outcome: 'failed', generation: ending.generation, failure: 'busy' })
+    expect((await read(stuck.id)).state).toBe('release_failed')
     const machine = await newMachine()
-    expect(await openTasks(leaving.id)).toEqual(['allocation.deprovision_user'])
+    for (const { id } of [leaving, stuck]) expect(await openTasks(id)).toEqual(['allocation.deprovision_user'])
     await machine.settle()
-    expect((await read(leaving.id)).state).toBe('released')
+    for (const { id } of [leaving, stuck]) expect(await read(id)).toMatchObject({ state: 'released', failure: null })
   })
 
   test('SG-08 SG-10 makes what was being made: from the account on, with the first set once', async () => {

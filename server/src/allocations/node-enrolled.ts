@@ -19,8 +19,6 @@ export const onNodeEnrolled =
   (parts: AllocationParts): NodeSubscribers['onNodeEnrolled'][number] =>
   async (work, { id: node_id }) => {
     for (const row of await work.tx.many(lockOnNode(node_id))) {
-      // Asked again in its own time.
-      if (row.state === 'release_failed') continue
       const sent = await askAgain(work, parts, row, true)
       const { is_sent } = await work.tx.one(isSetSent(row.id))
       if (is_sent && sent.generation !== null) for (const subscriber of parts.onSetMoved) await subscriber(work, row, sent.generation)
