@@ -192,7 +192,7 @@ describe('S11 what access rests on ends, and access with it', () => {
     const { person, own, id } = await settled()
     const forgetful = await live.replica((parts) => ({
       ...parts,
-      database: alteredDatabase(parts.database, { of: 'union\n           select e.allocation_id', rows: () => [] }),
+      database: alteredDatabase(parts.database, { of: /union\s+select e\.allocation_id/, rows: () => [] }),
     }))
     expect((await endings['leaving the project']!.by(person, own, id, forgetful.url)).status).toBe(204)
     expect(await openGrants(id)).toHaveLength(1)
