@@ -481,6 +481,8 @@ export const steps: Readonly<Record<string, Step>> = {
   },
   'node.enrol': (state, row) =>
     state.nodes.get(row.resource_id) !== 'retired' && state.node_enrolments.delete(row.metadata.enrolment_id) && vouch(state, row),
+  // Told the same again.
+  'node.enrol.repeat': (state, { metadata }) => state.node_certificates.has(metadata.serial),
   'node.certificate.renew': (state, row) => state.nodes.get(row.resource_id) !== 'retired' && vouch(state, row),
   'ssh_key.create': register,
   'ssh_key.delete': unregister,

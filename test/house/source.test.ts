@@ -90,14 +90,15 @@ test('the product’s own proof is made only where the product itself acts', () 
   const makers = code('server/src').filter((path) => /\bsystemProof\(/.test(textOf(path)))
   expect(makers).toEqual([
     'server/src/access-grants/end-access.ts',
+    'server/src/access-grants/follow-set.ts',
     'server/src/access-grants/tend-access.ts',
+    'server/src/allocations/ask-again.ts',
     'server/src/allocations/end-key-entries.ts',
     'server/src/allocations/end-ownership.ts',
     'server/src/allocations/node-retired.ts',
     'server/src/allocations/place-allocation.ts',
     'server/src/allocations/sync-access.ts',
     'server/src/allocations/task-finished.ts',
-    'server/src/allocations/tend-allocations.ts',
     'server/src/invitations/end-with-membership.ts',
     'server/src/keys/tend-keys.ts',
     'server/src/nodes/tend-signers.ts',

@@ -33,6 +33,7 @@ describe('grants in a place that rests', () => {
       const his = await stage.key('axel')
       const { id } = await stage.allocation()
       const grant = await stage.granted('asha', id, 'axel', his)
+      const taken = await stage.granted('asha', id, 'aldo', await stage.key('aldo'))
       const former = await stage.granted('asha', id, 'axel', await stage.key('axel'))
       await stage.done(stage.revoke('asha', id, former.id), 200)
       await stage.model.settle()
@@ -44,13 +45,19 @@ describe('grants in a place that rests', () => {
 
       await move(who, down)
       // The node has not asked yet: the key still opens.
-      expect(stage.onNode(id)).toEqual([his.fingerprint])
+      expect(stage.onNode(id)).toContain(his.fingerprint)
       expect(await told(id, grant.id)).toEqual(['active', withheld, 'pending'])
       expect(await told(id, former.id)).toEqual(['revoked', null, 'applied'])
       await stage.model.settle()
       expect(stage.onNode(id)).toEqual([])
       expect(await told(id, grant.id)).toEqual(['active', withheld, 'applied'])
       expect(await told(young.id, early.id)).toEqual(['active', withheld, 'applied'])
+
+      // Meanwhile nothing there is its members' to change; the platform may take back.
+      for (const person of ['axel', 'asha', 'alice']) expect((await stage.revoke(person, id, grant.id)).status).toBe(403)
+      expect((await stage.revoke('ada', id, taken.id)).status).toBe(200)
+      await stage.model.settle()
+      expect(await told(id, taken.id)).toEqual(['revoked', null, 'applied'])
 
       await move(who, up)
       // Again it has not asked: nobody is in yet.

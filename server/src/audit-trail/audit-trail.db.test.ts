@@ -148,6 +148,24 @@ test('every action is told in a sentence, refused or done, and hostile names sta
   )
 })
 
+test('SG-13 that a grant was changed is told otherwise than that it was made', () => {
+  const row = {
+    action: 'allocation.access_grant.create',
+    actor_type: 'user',
+    actor_id: 'u',
+    actor_name: 'asha',
+    resource_type: 'access_grant',
+    resource_id: 'g',
+    result: 'success',
+    reason_code: null,
+    metadata: { grantee_user_id: 'axel', fingerprint: 'SHA256:x' },
+  } as const
+  expect(sentenceOf(row)).toBe('asha (user u) let axel in with the key SHA256:x: access_grant g.')
+  expect(sentenceOf({ ...row, metadata: { ...row.metadata, updated: true } })).toBe(
+    'asha (user u) changed until when and why axel is let in with the key SHA256:x: access_grant g.',
+  )
+})
+
 test('AU-01 what a node does is told of the node: by its name to the platform, by its id to tenants', async () => {
   const stage = await accessStage(live, {}, { name: 'gpu-told' })
   await stage.allocation('asha')

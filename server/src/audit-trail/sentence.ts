@@ -129,6 +129,11 @@ const told: Record<string, string> = {
   'user.enable': 'enabled the person',
 }
 
+/** What it is called where the record says that something there was changed (`updated`). */
+const toldOfUpdate: Record<string, string> = {
+  'allocation.access_grant.create': 'changed until when and why {grantee_user_id} is let in with the key {fingerprint}',
+}
+
 /** Has a sentence of its own shape. */
 const rejected = 'auth.token.reject'
 
@@ -149,7 +154,8 @@ const whoDid = ({ actor_type, actor_id, actor_name }: Told): string => {
 /** One row as a sentence. Names are as their owners wrote them; whoever shows them must treat them as text. */
 export const sentenceOf = (row: Told): string => {
   const who = whoDid(row)
-  const what = told[row.action]
+  const is_update = (row.metadata as { updated?: unknown } | null)?.updated === true
+  const what = (is_update ? toldOfUpdate[row.action] : undefined) ?? told[row.action]
   const which = row.resource_id === null ? row.resource_type : `${row.resource_type} ${row.resource_id}`
   // Counted, not recorded one by one: there is nobody to name.
   if (row.action === rejected) return filled(`{count} requests were refused before anybody was known: ${row.reason_code}.`, row.metadata)
