@@ -12,6 +12,8 @@ import { boundOf } from '../../server/src/keys/make-key.ts'
 import { liveKeys } from '../../server/src/keys/signing-key-queries.ts'
 import { authorityEnvelopes } from '../../server/src/nodes/authority.ts'
 import { activeAuthority } from '../../server/src/nodes/authority-queries.ts'
+import { boundOfSigner } from '../../server/src/nodes/make-signer.ts'
+import { activeSigner } from '../../server/src/nodes/task-signer-queries.ts'
 import { signText } from '../../server/src/principals/oidc/testing/local-issuer.ts'
 import { collector } from '../canaries/collector.ts'
 import { filesIn, tablesOf } from '../canaries/corpora.ts'
@@ -135,6 +137,7 @@ const enrolInEveryWay = async (url: string, heard: (marker: null, response: Resp
   const enrolment_token: string = JSON.parse(await heard(null, made)).enrolment_token
   const token = readToken(enrolment_token)
   const { key, csr } = await nodeKeys()
+  const other = await nodeKeys()
   const ca = pemOf(token.ca)
   const told = async ({ status, headers, text }: Told) => {
     const pairs = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])
@@ -151,11 +154,13 @@ const enrolInEveryWay = async (url: string, heard: (marker: null, response: Resp
     await told(await enrol({ enrolment_token, csr }, '', { 'idempotency-key': enrolment_token.slice(0, 100) })),
   ]
   const enrolled = await enrol({ enrolment_token, csr })
-  statuses.push(await told(enrolled), await told(await enrol({ enrolment_token, csr })))
+  statuses.push(await told(enrolled))
+  // Asked again, and tried by somebody else.
+  for (const again of [csr, other.csr]) statuses.push(await told(await enrol({ enrolment_token, csr: again })))
   const node = doorCaller(token.url, { ca, key, cert: enrolled.body.certificate })
   const renewal = `/internal/v1/nodes/${token.node_id}/certificate`
   statuses.push(await told(await node.call('POST', renewal, { csr })), await told(await node.call('POST', renewal, { csr: key })))
-  expect(statuses).toEqual([400, 401, 400, 400, 400, 201, 401, 201, 400])
+  expect(statuses).toEqual([400, 401, 400, 400, 400, 201, 201, 401, 201, 400])
   door.stop()
   node.stop()
   return [{ place: 'the private key of a node', text: key.split('\n')[1]!, may: {} }]
@@ -260,9 +265,11 @@ const searchAnswers = ({ markers, answers }: Awaited<ReturnType<typeof sweep>>):
   )
 }
 
+/** Sealed with the first of these, and opened with both. */
+const key = randomBytes(32).toString('base64url')
+const keys = `canary:${key},${testKeys}`
+
 test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metrics, the traces or an answer that it is not for', async () => {
-  const key = randomBytes(32).toString('base64url')
-  const keys = `canary:${key},${testKeys}`
   const checkpoints = join(folder, 'checkpoints.jsonl')
   const traces = await collector()
   const server = await realServer({
@@ -304,6 +311,9 @@ test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metr
   const authority = unseal(parseKeyRing(keys), envelope, authorityEnvelopes.boundOf(id)).reveal()
   // Behind what is the same in all such keys.
   own.push({ place: 'the private key of the node authority', text: authority.slice(60, 100), may: {} })
+  const signer = await database.reader.one(activeSigner())
+  const { d } = JSON.parse(unseal(parseKeyRing(keys), signer.envelope, boundOfSigner(signer.kid)).reveal()) as { d: string }
+  own.push({ place: 'the private key that signs tasks', text: d, may: {} })
   await database.close()
   const secrets: Marker[] = [
     ...own,
@@ -365,7 +375,7 @@ test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metr
 })
 
 test('HO-08 a server that logs the headers it gets is found out', async () => {
-  const server = await world.start({ build: 'logs_headers', logLevel: 'trace' })
+  const server = await world.start({ build: 'logs_headers', logLevel: 'trace', keys })
   const swept = await sweep(server.url, [], rightfulCalls.slice(0, 3))
   await server.kill()
   const leaks = leaksAmong(search(swept.markers, new Map([['the log', Buffer.from(server.output())]])))

@@ -45,7 +45,7 @@ describe('a connection that the database ends, and a record that it refuses', ()
 
   beforeAll(async () => {
     clone = await cloneDatabase()
-    world = await faultWorld(clone)
+    world = await faultWorld(clone, { people: 600 })
     url = await world.startHere(async (point, tx) => {
       if ('statement' in point) statements = point.statement
       if (armed !== nameOf(point) || !tx) return

@@ -68,6 +68,8 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
   owner.on('error', () => {})
   const sql: Sql = async <Row>(text: string, values: unknown[] = []) => (await owner.query(text, values)).rows as Row[]
   await sql(`update policy_values set value = '100000' where key like 'rate_limit.%' and replaced_at is null`)
+  // Recipes ask for allocations that no node has room for, and leave them.
+  await sql(`update policy_values set value = '10000' where key = 'allocations.max_requested_per_project' and replaced_at is null`)
   const stock = await stockPeople(sql, issuer.issuer, people)
   const nodes = await stockNodes(sql, people)
   const database = openDatabase({ url: place.appUrl, max_connections: 1 })
