@@ -1251,6 +1251,7 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     'service_accounts deleted_by': `, state = 'deleted', deleted_at = now(), delete_reason = 'x'`,
     retired_by: `, status = 'retired', retired_at = now(), retire_reason = 'x'`,
     revoked_by: `, revoked_at = now(), revoke_reason = 'x'`,
+    'node_certificates enrolment_id': `, certificate = 'x'`,
     'allocations node_id': `, state = 'active', username_on_node = 'gh-abcdef'`,
     ended_by: `, state = 'retired', ended_at = now(), end_reason = 'x'`,
     'role_definitions disabled_by': `, state = 'disabled', disabled_at = now(), disable_reason = 'x'`,
