@@ -133,16 +133,38 @@ export const lockTaskToRenew = (id: string, now: string) => sql(Exactly({ ...Tas
 export const expireTask = (_proof: Proof, id: string) => sql(Only)`
   update node_tasks set state = 'expired' where id = ${id} and state in ('queued', 'dispatched') returning id`
 
-/** Those that took too long, once each. */
-export const noteOverdue = (_proof: Proof, now: string, overdue_seconds: number, limit: number) => sql(TaskRow)`
-  update node_tasks t set overdue_noted_at = ${now}
-   where t.id in (
-     select id from node_tasks
-      where state in ('queued', 'dispatched') and overdue_noted_at is null
-        and created_at < ${now}::timestamptz - make_interval(secs => ${overdue_seconds})
-      order by created_at limit ${limit} for update skip locked)
-  returning ${columns(TaskRow, 't')}`
+/** The latest of the allocation’s that the node has answered, whatever it said. */
+const lastAnswered = `coalesce((select max(r.generation) from node_tasks r
+  where r.allocation_id = t.allocation_id and r.node_id = t.node_id and r.reported_at is not null), -1)`
+
+/**
+ * Since when a node owes an answer: since the oldest that was asked of it for this allocation after the last that it has answered. A later
+ * set takes the place of the one before, and does not make the waiting shorter.
+ */
+const waitingSince = sqlPart(`
+  least(t.created_at, (select min(e.created_at) from node_tasks e
+                        where e.allocation_id = t.allocation_id and e.node_id = t.node_id and e.generation > ${lastAnswered}))`)
+
+/** It was said of the same waiting before, of one whose place this one took. */
+const isSaidAlready = sqlPart(`
+  exists (select 1 from node_tasks e
+           where e.allocation_id = t.allocation_id and e.node_id = t.node_id and e.type = t.type and e.state = 'superseded'
+             and e.overdue_noted_at is not null and e.generation > ${lastAnswered})`)
+
+const LateTask = Exactly({ ...TaskRow.properties, waiting_since: Instant })
+
+/** Those that took too long, once each; one that only took the place of another of which it was said is not told of again. */
+export const noteOverdue = (_proof: Proof, now: string, overdue_seconds: number, limit: number) => sql(LateTask)`
+  with late as (
+    select t.id, w.since from node_tasks t, lateral (select ${waitingSince} as since) w
+     where t.state in ('queued', 'dispatched') and t.overdue_noted_at is null
+       and w.since < ${now}::timestamptz - make_interval(secs => ${overdue_seconds})
+     order by t.created_at limit ${limit} for update of t skip locked),
+  noted as (
+    update node_tasks t set overdue_noted_at = ${now} from late where t.id = late.id
+    returning ${columns(TaskRow, 't')}, late.since as waiting_since)
+  select * from noted t where not ${isSaidAlready}`
 
 export const countOverdue = (overdue_seconds: number) => sql(Exactly({ overdue: Type.Integer(), open: Type.Integer() }))`
-  select (count(*) filter (where created_at < now() - make_interval(secs => ${overdue_seconds})))::int as overdue, count(*)::int as open
-    from node_tasks where state in ('queued', 'dispatched')`
+  select (count(*) filter (where ${waitingSince} < now() - make_interval(secs => ${overdue_seconds})))::int as overdue, count(*)::int as open
+    from node_tasks t where t.state in ('queued', 'dispatched')`

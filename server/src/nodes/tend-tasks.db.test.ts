@@ -118,6 +118,41 @@ test('a task that no node has answered after a minute is recorded once, high, an
   ])
 })
 
+test('SG-16 a set that takes the place of another waits for as long as that one did; what the node has answered counts no more', async () => {
+  const allocation = await placedAllocation(live, node.id)
+  const ask = (generation: number) => queued(live.database, node.id, 'allocation.install_authorized_keys', generation, allocation)
+  const noted = () =>
+    live.sql<{ resource_id: string; since: string }>(
+      `select resource_id, metadata ->> 'since' as since from audit_logs
+        where action = 'node.task.overdue' and resource_id in (select id::text from node_tasks where allocation_id = $1) order by id`,
+      [allocation.id],
+    )
+  // Changed every half minute, so that no task ever grows a minute old.
+  const first = await ask(11)
+  await age(first.id, '70 seconds')
+  const second = await ask(12)
+  await age(second.id, '40 seconds')
+  const third = await ask(13)
+  const { overdue } = await live.tasking.tendTasks()
+  expect(overdue).toBeGreaterThan(0)
+  const [{ created_at }] = (await live.sql<{ created_at: Date }>('select created_at from node_tasks where id = $1', [first.id])) as [
+    { created_at: Date },
+  ]
+  expect(await noted()).toEqual([{ resource_id: third.id, since: new Date(created_at).toISOString() }])
+  // It was said of this waiting.
+  await ask(14)
+  await live.tasking.tendTasks()
+  expect(await noted()).toHaveLength(1)
+  // Answered: a new waiting begins with the next change, though older ones were never answered by themselves.
+  await modelNode(live, node).settle()
+  const last = await ask(15)
+  await live.tasking.tendTasks()
+  expect(await noted()).toHaveLength(1)
+  await age(last.id, '61 seconds')
+  await live.tasking.tendTasks()
+  expect((await noted()).map(({ resource_id }) => resource_id)).toEqual([third.id, last.id])
+})
+
 test('SG-16 a probe is a task of the node’s, its answer is found in the list, and the keys of others are not', async () => {
   const mine = await enrolledNode(live)
   const allocation = await placedAllocation(live, mine.id)

@@ -41,7 +41,7 @@ const renew = async (work: Work, { signing, subscribers }: TaskTending, { id, al
 
 const noteLate = async (work: Work): Promise<void> => {
   for (const task of await work.tx.many(noteOverdue(proof, work.now, overdue_seconds, most_at_once))) {
-    const about = { attempts: task.attempts, state: task.state, since: task.created_at }
+    const about = { attempts: task.attempts, state: task.state, since: task.waiting_since }
     record(work, { action: 'node.task.overdue', ...recordedTask(task, about), severity: 'high' })
   }
 }
