@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type RunningAgent, startAgent } from './agent.ts'
 import { askRunning, hangDoorbell } from './doorbell.ts'
 import { enrol } from './enrol.ts'
+import { HandsFailed } from './hands.ts'
 import { logTo } from './log.ts'
 import { type Command, readCommand, usage } from './settings.ts'
 import { realHands } from './ssh/real-hands.ts'
@@ -56,7 +57,10 @@ const main = async (args: readonly string[]): Promise<void> => {
     case 'enrol':
       return enrolNode(command)
     case 'prepare':
-      await prepareSshd(command.settings.layout)
+      await prepareSshd(command.settings.layout).catch((error: unknown) => {
+        if (!(error instanceof HandsFailed)) throw error
+        throw new Error(`${error.failure}; everything was left as it was. The guide says what to do about it`)
+      })
       say('sshd reads the keys of managed accounts from the agent’s own files from now on.\n')
       return
     case 'run':

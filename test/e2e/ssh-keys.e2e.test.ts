@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
@@ -23,6 +23,7 @@ import { allProcesses } from '../../agent/src/ssh/processes.ts'
 import { dropIn, prepareSshd } from '../../agent/src/ssh/sshd.ts'
 import { hasPart } from '../../tools/test/parts.ts'
 import { logIn, type Pair, stayIn } from '../ssh/client.ts'
+import { privateSshd } from '../ssh/private-sshd.ts'
 import { desired, newUsername, type SshStage, type StagedAccount, sshStage } from '../ssh/stage.ts'
 
 const linkInstead = (file: string, elsewhere: string) => {
@@ -357,5 +358,41 @@ describe.skipIf(!hasPart('sshd'))('who logs in to an account of a node (needs ss
     expect(all()).toEqual(before)
     await prepareSshd(layout)
     expect(all()).toEqual(before)
+  })
+
+  test('SG-15 SG-19 an sshd that would not go by our settings is not said to be prepared, and nothing is left behind (needs sshd)', async () => {
+    const fresh = await privateSshd()
+    const { layout, folder } = fresh
+    try {
+      const config = readFileSync(layout.sshd.config, 'utf8')
+      const all = () => [readFileSync(layout.sshd.pam, 'utf8'), readdirSync(folder).sort()]
+      const groups = () => readFileSync('/etc/group', 'utf8')
+      const without: readonly (readonly [string, string])[] = [
+        ['sshd_without_pam', config.replace('UsePAM yes', 'UsePAM no')],
+        ['sshd_reads_other_keys', config.replace(/^Include.*$/m, '')],
+        ['sshd_reads_other_keys', `Match User gh-*\n  AuthorizedKeysFile .ssh/authorized_keys\nMatch all\n${config}`],
+        ['sshd_reads_more_keys', `Match User gh-*\n  TrustedUserCAKeys ${folder}/ca\nMatch all\n${config}`],
+      ]
+      for (const [word, text] of without) {
+        writeFileSync(layout.sshd.config, text)
+        const before = all()
+        await expect(prepareSshd(layout)).rejects.toThrow(word)
+        expect(all()).toEqual(before)
+        expect(groups()).not.toContain(layout.group)
+      }
+      const settings = join(folder, 'agent.json')
+      writeFileSync(settings, JSON.stringify({ layout }))
+      const ran = spawnSync(process.execPath, ['agent/src/main.ts', 'prepare', '--config', settings], { encoding: 'utf8' })
+      expect(ran).toMatchObject({
+        status: 1,
+        stdout: '',
+        stderr: expect.stringContaining('sshd_reads_more_keys; everything was left as it was'),
+      })
+      writeFileSync(layout.sshd.config, config)
+      await prepareSshd(layout)
+      expect(groups()).toContain(layout.group)
+    } finally {
+      await fresh.stop()
+    }
   })
 })

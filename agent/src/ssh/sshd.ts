@@ -9,13 +9,13 @@ import { isRootsSshd, processOf } from './processes.ts'
 import { sessionHook } from './session-hook.ts'
 import { run } from './system.ts'
 
-/** For managed accounts only. Of several parts that speak of an account the first wins, so the file must come before all others. */
-export const dropIn = ({
-  group,
-  keys_dir,
-}: Layout): string => `# Written by gatehouse-agent: how managed accounts log in. Others are not touched.
-Match Group ${group}
-  AuthorizedKeysFile ${keys_dir}/%u
+/**
+ * A name that no account has, for sshd to be asked about where there is no managed account yet: of somebody who is not there sshd knows no
+ * groups. It is shorter than a managed account’s can be, so that it never becomes one.
+ */
+const nobody = 'gh-asked'
+
+const settingsOf = ({ keys_dir }: Layout): string => `  AuthorizedKeysFile ${keys_dir}/%u
   AuthorizedKeysCommand none
   AuthorizedPrincipalsFile none
   AuthorizedPrincipalsCommand none
@@ -27,7 +27,14 @@ Match Group ${group}
   HostbasedAuthentication no
   GSSAPIAuthentication no
   PermitUserRC no
-Match all
+`
+
+/** For managed accounts only. Of several parts that speak of an account the first wins, so the file must come before all others. */
+export const dropIn = (layout: Layout): string => `# Written by gatehouse-agent: how managed accounts log in. Others are not touched.
+Match Group ${layout.group}
+${settingsOf(layout)}# Nobody’s name. The agent asks sshd what it would do for it: the same as above, if this file is read and comes first.
+Match User ${nobody}
+${settingsOf(layout)}Match all
 `
 
 export const ensureFolders = async ({ keys_dir, sessions_dir }: Layout): Promise<void> => {
@@ -61,7 +68,7 @@ const requireHook = async (layout: Layout, settings: ReadonlyMap<string, string>
 
 const nothing_else = ['authorizedkeyscommand', 'trustedusercakeys', 'authorizedprincipalscommand']
 
-/** For an account that exists: that sshd reads our file and no other. Asked of sshd, not of a file. */
+/** That sshd reads our file for this account and no other. Asked of sshd, not of a file. */
 export const requireSshd = async (layout: Layout, username: string): Promise<void> => {
   const settings = await settingsFor(layout, username)
   await requireHook(layout, settings)
@@ -70,8 +77,8 @@ export const requireSshd = async (layout: Layout, username: string): Promise<voi
   if (settings.get('authenticationmethods') !== 'publickey') throw new HandsFailed('sshd_takes_more_than_keys')
 }
 
-/** What can be said without an account: which one is ours, sshd goes by its group. */
-export const requireReady = async (layout: Layout): Promise<void> => requireHook(layout, await settingsFor(layout, 'root'))
+/** The same where there is no account yet. */
+export const requireReady = (layout: Layout): Promise<void> => requireSshd(layout, nobody)
 
 /** Where none listens there is nobody to tell: it reads its settings when it starts. */
 const reload = async ({ sshd }: Layout): Promise<void> => {
@@ -114,7 +121,7 @@ const allOrNone = async (files: readonly Written[], judge: () => Promise<void>):
   }
 }
 
-/** Puts hook, PAM lines and drop-in in place. What sshd would not take is taken back before it is told. */
+/** Puts hook, PAM lines and drop-in in place. What sshd would not take, or not go by, is taken back before it is told. */
 export const prepareSshd = async (layout: Layout): Promise<void> => {
   const { sshd, hook } = layout
   await requireTaken(layout, 'sshd does not take its configuration as it is, so nothing was changed')
@@ -123,14 +130,17 @@ export const prepareSshd = async (layout: Layout): Promise<void> => {
     throw new Error(
       `${sshd.pam} takes from users what programs of root are run with (user_readenv=1 before any session); nothing was changed`,
     )
-  await ensureFolders(layout)
-  await ensureGroup(layout)
   await mkdir(dirname(hook), { recursive: true, mode: 0o755 })
   const files = [
     { path: hook, text: sessionHook(layout), mode: 0o755 },
     { path: sshd.pam, text: withHook(pam, layout), mode: 0o644 },
     { path: sshd.drop_in, text: dropIn(layout), mode: 0o644 },
   ]
-  await allOrNone(files, () => requireTaken(layout, 'sshd would not take its configuration, so it was left as it was'))
+  await allOrNone(files, async () => {
+    await requireTaken(layout, 'sshd would not take its configuration, so it was left as it was')
+    await requireReady(layout)
+    await ensureFolders(layout)
+    await ensureGroup(layout)
+  })
   await reload(layout)
 }
