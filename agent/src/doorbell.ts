@@ -1,5 +1,7 @@
+import { spawnSync } from 'node:child_process'
+import { closeSync, constants, openSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { ownFolder } from './atomic-file.ts'
 
@@ -22,19 +24,46 @@ export const askRunning = (folder: string): Promise<string | undefined> =>
     })
   })
 
-/** Answers whoever asks how it goes; and, being there, says that the state is in use: two agents on one would undo each other's work. */
+const listening = (server: Server, path: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(path, resolve)
+  })
+const closing = (server: Server): Promise<void> => new Promise((resolve) => server.close(() => resolve()))
+
+/**
+ * Two agents on one state would undo each other's work. The kernel holds the lock for whoever has the file open, gives it to nobody else at
+ * the same moment, and takes it back when that process dies, however it dies. `flock` locks the file that it is handed, not itself. A
+ * socket without a file would do as well, but every account of the machine could take its name first, and keep the agent from starting.
+ */
+const holdAlone = (folder: string): number => {
+  const file = openSync(join(folder, 'agent.lock'), constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
+  const { status, error } = spawnSync('flock', ['--nonblock', '3'], { stdio: ['ignore', 'ignore', 'ignore', file] })
+  if (status === 0) return file
+  closeSync(file)
+  throw new Error(
+    error || status !== 1 ? 'the state cannot be locked; is flock (util-linux) there?' : 'an agent runs on this state already',
+  )
+}
+
+/** Answers whoever asks how it goes. */
 export const hangDoorbell = async (folder: string, answer: () => string): Promise<() => Promise<void>> => {
   await ownFolder(folder)
-  if ((await askRunning(folder)) !== undefined) throw new Error('an agent runs on this state already')
-  // Left by one that was killed.
-  await rm(socketIn(folder), { force: true })
+  const held = holdAlone(folder)
   const server = createServer((socket) => {
     socket.once('error', () => {})
     socket.end(answer())
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(socketIn(folder), resolve)
-  })
-  return () => new Promise((resolve) => server.close(() => resolve()))
+  try {
+    // Left by one that was killed.
+    await rm(socketIn(folder), { force: true })
+    await listening(server, socketIn(folder))
+  } catch (error) {
+    closeSync(held)
+    throw error
+  }
+  return async () => {
+    await closing(server)
+    closeSync(held)
+  }
 }
