@@ -6,11 +6,13 @@ export type Happening =
   | (NodeEvent & { readonly kind: 'session_started' } & Required<Pick<NodeEvent, 'session_id' | 'fingerprint'>>)
   | (NodeEvent & { readonly kind: 'session_ended' } & Required<Pick<NodeEvent, 'session_id' | 'fingerprint' | 'end'>>)
   | (NodeEvent & { readonly kind: 'drift_restored' } & Required<Pick<NodeEvent, 'found'>>)
+  | (NodeEvent & { readonly kind: 'drift_found' } & Required<Pick<NodeEvent, 'failure'>>)
 
 const needed = {
   session_started: ['session_id', 'fingerprint'],
   session_ended: ['session_id', 'fingerprint', 'end'],
   drift_restored: ['found'],
+  drift_found: ['failure'],
 } as const satisfies Record<NodeEvent['kind'], readonly (keyof NodeEvent)[]>
 
 export const requireWhole = (events: readonly NodeEvent[]): readonly Happening[] => {

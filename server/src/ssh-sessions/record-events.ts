@@ -10,6 +10,8 @@ export interface Holding {
   readonly grant_ids: SessionRow['grant_ids']
   /** It was in a set that was sent there. */
   readonly is_known: boolean
+  /** It could open something when the session began. */
+  readonly is_in_force: boolean
 }
 
 /** As a sentence names them. */
@@ -38,8 +40,9 @@ export const recordBegin = (work: Work, allocation: AllocationRow, session: Sess
   record(work, {
     action: 'allocation.ssh_session.start',
     ...recordedOf(allocation),
-    severity: severityOf(holding),
-    metadata: aboutSession(session, holding, event),
+    // Also one that was there once: a set that was put away is in force again, or the node does not tell the truth.
+    severity: holding.is_in_force ? severityOf(holding) : 'high',
+    metadata: { ...aboutSession(session, holding, event), is_in_force: holding.is_in_force },
   })
 
 export const recordEnd = (
@@ -62,15 +65,16 @@ export const recordEnd = (
     },
   })
 
-export const recordDrift = (work: Work, allocation: AllocationRow, event: Happening & { kind: 'drift_restored' }): void =>
+/** One that could not be put right is another matter: until somebody looks, the node may let in whom it should not. */
+export const recordDrift = (work: Work, allocation: AllocationRow, event: Happening & { kind: 'drift_restored' | 'drift_found' }): void =>
   record(work, {
-    action: 'allocation.access_drift',
+    action: event.kind === 'drift_restored' ? 'allocation.access_drift' : 'allocation.access_drift.not_restored',
     ...recordedOf(allocation),
     severity: 'high',
     metadata: {
       node_id: allocation.node_id,
       event_id: event.event_id,
-      found: event.found,
+      ...(event.kind === 'drift_restored' ? { found: event.found } : { failure: event.failure }),
       found_at: event.at,
       generation: event.generation,
     },

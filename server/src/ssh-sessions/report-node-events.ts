@@ -9,7 +9,7 @@ import { nodeKind } from '../nodes/node.ts'
 import type { Work } from '../work/work.ts'
 import { type Happening, inOrder, requireWhole } from './node-event.ts'
 import { type Holding, recordBegin, recordDrift, recordEnd } from './record-events.ts'
-import { beginSession, endSession, findSession, holdersThen, noteEvents } from './ssh-session-queries.ts'
+import { beginSession, endSession, findSession, holdersThen, noteEvents, sentThere } from './ssh-session-queries.ts'
 
 type Proof = Authorized<'node.task.report', { readonly id: string }>
 type OfSession = Extract<Happening, { kind: 'session_started' | 'session_ended' }>
@@ -27,14 +27,25 @@ const allocationsToldOf = async ({ tx }: Work, node_id: string, events: readonly
   return found
 }
 
-const holdingOf = async ({ tx }: Work, node_id: string, { allocation_id, fingerprint, generation }: OfSession): Promise<Holding> => {
+const holdingOf = async (work: Work, node_id: string, event: OfSession): Promise<Holding> => {
+  const { tx } = work
+  const { allocation_id, fingerprint, generation, at } = event
+  const { is_in_force } = await tx.one(sentThere(allocation_id, node_id, fingerprint, at))
   const held = await tx.maybe(holdersThen(allocation_id, node_id, fingerprint, generation))
   const each = <T>(all: readonly (T | null)[]): T[] => [...new Set(all.filter((one): one is T & {} => one !== null))]
   return {
     user_ids: each((held?.holders ?? []).map(({ user_id }) => user_id)),
     grant_ids: each((held?.holders ?? []).map(({ grant_id }) => grant_id)),
     is_known: held !== undefined,
+    is_in_force,
   }
+}
+
+/** A node cannot have a set that it was never sent: whoever tells of one is not to be believed in the rest either. */
+const requireSent = async ({ tx }: Work, node_id: string, allocation: AllocationRow, events: readonly Happening[]): Promise<void> => {
+  const told = events.filter(({ allocation_id }) => allocation_id === allocation.id)
+  const { last } = await tx.one(sentThere(allocation.id, node_id, null, told[0]!.at))
+  if (told.some(({ generation }) => generation > (last ?? 0))) throw refused('permission_denied')
 }
 
 /** Begun and ended once each, whatever is repeated and in whichever order it comes; what a node said first of whose it was stays. */
@@ -69,11 +80,12 @@ export const reportNodeEvents: AnsweringAgain<typeof Op> = async (work, { params
   const proof = await authorize(work, 'node.task.report', nodeKind, { id: node_id as string })
   const events = requireWhole(body.events)
   const allocations = await allocationsToldOf(work, node_id, events)
+  for (const allocation of allocations.values()) await requireSent(work, node_id, allocation, events)
   const event_ids = events.map(({ event_id }) => event_id)
   const fresh = await work.tx.many(noteEvents(proof, node_id, event_ids, work.now))
   for (const event of inOrder(events, new Set(fresh.map(({ event_id }) => event_id)))) {
     const allocation = allocations.get(event.allocation_id)!
-    if (event.kind === 'drift_restored') recordDrift(work, allocation, event)
+    if (event.kind === 'drift_restored' || event.kind === 'drift_found') recordDrift(work, allocation, event)
     else await noteSession(work, proof, allocation, event)
   }
   const reply = { accepted: [...new Set(event_ids)] }

@@ -1,6 +1,6 @@
 import { SshSession } from '@gatehouse/contract/node-events'
 import { KeyHolder } from '@gatehouse/contract/node-tasks'
-import { Exactly, Id } from '@gatehouse/contract/shapes'
+import { Exactly, Id, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import type { Authorized } from '../authz/authorize.ts'
 import { columns, sql } from '../db/statement.ts'
@@ -43,6 +43,24 @@ export const holdersThen = (allocation_id: string, node_id: string, fingerprint:
      and t.generation <= ${generation}::bigint and t.dispatched_at is not null and k ->> 'fingerprint' = ${fingerprint}
    order by t.generation desc, t.dispatched_at desc limit 1`
 
+/**
+ * Whether a key could open something at that time: it was in the last set that the node had confirmed by then, or in one that was sent
+ * after it and may have been in force. With the last number that was sent: a node cannot know of a later one.
+ */
+export const sentThere = (allocation_id: string, node_id: string, fingerprint: string | null, at: string) => sql(
+  Exactly({ last: Nullable(Type.Integer()), is_in_force: Type.Boolean() }),
+)`
+  select (select max(t.generation) from node_tasks t
+           where t.allocation_id = ${allocation_id} and t.node_id = ${node_id} and t.dispatched_at is not null) as last,
+         exists (
+           select from node_tasks t cross join lateral jsonb_array_elements(t.params -> 'keys') k
+            where t.allocation_id = ${allocation_id} and t.node_id = ${node_id} and t.dispatched_at is not null
+              and k ->> 'fingerprint' = ${fingerprint}
+              and t.generation >= coalesce((
+                    select max(c.generation) from node_tasks c
+                     where c.allocation_id = ${allocation_id} and c.node_id = ${node_id}
+                       and c.result ->> 'outcome' = 'completed' and c.reported_at <= ${at}::timestamptz), 0)) as is_in_force`
+
 export const findSession = (node_id: string, session_id: string) => sql(SessionRow)`
   select ${columns(SessionRow)} from ssh_sessions where node_id = ${node_id} and session_id = ${session_id}`
 
@@ -58,12 +76,14 @@ interface Ending extends Opened {
   readonly may_have_left_processes: boolean | null
 }
 
-/** No row: it was known to have begun, or is another's. */
+/** No row: it was known to have begun, or is another's. Nothing ends before it began: where a node's clock was put back, it ended as it began. */
 export const beginSession = (_proof: Proof, s: Beginning) => sql(SessionRow)`
   insert into ssh_sessions as s (id, node_id, session_id, allocation_id, fingerprint, user_ids, grant_ids, source_ip, started_at)
   values (${s.id}, ${s.node_id}, ${s.session_id}, ${s.allocation_id}, ${s.fingerprint}, ${s.user_ids}::uuid[], ${s.grant_ids}::uuid[],
           ${s.source_ip}, ${s.started_at})
-  on conflict (node_id, session_id) do update set started_at = excluded.started_at, source_ip = excluded.source_ip
+  on conflict (node_id, session_id) do update
+     set started_at = excluded.started_at, source_ip = excluded.source_ip,
+         ended_at = case when s.ended_at is not null then greatest(s.ended_at, excluded.started_at) end
    where s.started_at is null and (s.allocation_id, s.fingerprint) = (excluded.allocation_id, excluded.fingerprint)
   returning ${columns(SessionRow, 's')}`
 
@@ -77,7 +97,7 @@ export const endSession = (_proof: Proof, s: Ending) => sql(SessionRow)`
   values (${s.id}, ${s.node_id}, ${s.session_id}, ${s.allocation_id}, ${s.fingerprint}, ${s.user_ids}::uuid[], ${s.grant_ids}::uuid[],
           ${s.ended_at}, ${s.end_cause}, ${s.processes_ended}::int, ${s.may_have_left_processes}::boolean)
   on conflict (node_id, session_id) do update
-     set ended_at = coalesce(s.ended_at, excluded.ended_at), end_cause = coalesce(s.end_cause, excluded.end_cause),
+     set ended_at = coalesce(s.ended_at, greatest(excluded.ended_at, s.started_at)), end_cause = coalesce(s.end_cause, excluded.end_cause),
          processes_ended = excluded.processes_ended, may_have_left_processes = excluded.may_have_left_processes
    where (s.ended_at is null or (s.processes_ended is null and excluded.processes_ended is not null))
      and (s.allocation_id, s.fingerprint) = (excluded.allocation_id, excluded.fingerprint)

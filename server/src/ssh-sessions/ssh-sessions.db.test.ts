@@ -149,13 +149,49 @@ describe('who was there', () => {
     await told(began(id, 'e.1', strange.fingerprint))
     // In a set that was queued and has not reached the node.
     await stage.granted('asha', id, 'axel', strange)
-    await told(began(id, 'e.2', strange.fingerprint, { generation: 1_000_000 }))
+    await told(began(id, 'e.2', strange.fingerprint))
     expect((await starts(id)).map(({ severity, metadata }) => [severity, metadata.whose])).toEqual([
       ['high', 'nobody'],
       ['high', 'nobody'],
     ])
+    const before = (await refusals()).length
+    const ahead = began(id, 'e.3', strange.fingerprint, { generation: stage.model.held.get(id)!.generation + 1 })
+    expect(await tell([ahead])).toMatchObject({ status: 403, body: { details: { reason_code: 'permission_denied' } } })
+    expect((await refusals()).slice(before)).toMatchObject([{ severity: 'high' }])
+    expect(await starts(id)).toHaveLength(2)
     await stage.model.settle()
     expect(stage.onNode(id)).toContain(his.fingerprint)
+  })
+})
+
+describe('a key that was taken away', () => {
+  test('SG-19 SG-21 what it opens after the node confirmed that it is gone is recorded as high; what it opened before is not', async () => {
+    const { id, his, grant } = await peopled()
+    const [old, before] = [stage.model.held.get(id)!.generation, new Date().toISOString()]
+    await stage.revoke('asha', id, grant.id)
+    await stage.model.settle()
+    await told(
+      began(id, 'o.1', his.fingerprint),
+      began(id, 'o.2', his.fingerprint, { generation: old }),
+      began(id, 'o.3', his.fingerprint, { at: before }),
+    )
+    expect(
+      (await starts(id)).map(({ severity, metadata }) => [metadata.session_id, severity, metadata.is_in_force, metadata.whose]),
+    ).toEqual([
+      ['o.1', 'high', false, user('axel')],
+      ['o.2', 'high', false, user('axel')],
+      ['o.3', 'info', true, user('axel')],
+    ])
+  })
+
+  test('SG-21 what begins while the set without it is on its way is as it should be', async () => {
+    const { id, his, grant } = await peopled()
+    await stage.revoke('asha', id, grant.id)
+    await stage.model.wait()
+    await told(began(id, 'p.1', his.fingerprint))
+    expect(await starts(id)).toMatchObject([{ severity: 'info', metadata: { is_in_force: true } }])
+    stage.model.restart()
+    await stage.model.settle()
   })
 })
 
@@ -199,6 +235,16 @@ describe('what is repeated, late or wrong', () => {
     await told(start)
     expect(await listed(id)).toMatchObject([{ started_at: start.at, end: 'lost', source_ip: '192.0.2.7' }])
     expect([await starts(id), await ends(id)].map((rows) => rows.length)).toEqual([1, 1])
+  })
+
+  test('SG-21 nothing ends before it began, whichever of both is told first', async () => {
+    const { id, his } = await peopled()
+    const [early, late] = [{ at: '2026-01-01T00:00:00.000Z' }, { at: '2026-01-02T00:00:00.000Z' }]
+    await told(began(id, 'q.1', his.fingerprint, late), ended(id, 'q.1', his.fingerprint, early))
+    await told(ended(id, 'q.2', his.fingerprint, early))
+    await told(began(id, 'q.2', his.fingerprint, late))
+    const both = { started_at: late.at, ended_at: late.at }
+    expect(await listed(id)).toMatchObject([both, both])
   })
 
   test('SG-20 S15 keys that somebody changed by hand are told of in the tenant’s record, as high', async () => {
@@ -318,8 +364,8 @@ describe('red controls', () => {
     const { id } = await peopled()
     const strange = await stage.key('axel')
     await stage.granted('asha', id, 'axel', strange)
-    const credulous = await altered({ of: "k -> 'holders'", text: (text) => text.replace('and t.dispatched_at is not null', '') })
-    const start = began(id, 'm.1', strange.fingerprint, { generation: 1_000_000 })
+    const credulous = await altered({ of: 'jsonb_array_elements', text: (text) => text.replaceAll('and t.dispatched_at is not null', '') })
+    const start = began(id, 'm.1', strange.fingerprint, { generation: stage.model.held.get(id)!.generation + 1 })
     expect((await tellAt(credulous.nodes.url, start)).status).toBe(200)
     expect(await starts(id)).toMatchObject([{ severity: 'info', metadata: { whose: user('axel') } }])
     await stage.model.settle()
@@ -331,7 +377,7 @@ describe('red controls', () => {
       of: /from allocations where id = \$1$/,
       rows: (rows) => rows.map((row) => ({ ...(row as object), node_id: other.id })),
     })
-    const event = began(id, 'n.1', his.fingerprint)
+    const event = began(id, 'n.1', his.fingerprint, { generation: 0 })
     const heard = await other.call('POST', `/internal/v1/nodes/${other.id}/events`, { events: [event] }, {}, trusting.nodes.url)
     expect(heard.status).toBe(200)
     expect(await listed(id)).toHaveLength(1)
