@@ -14,12 +14,14 @@ export const enrol = async (
   const token = readEnrolmentToken(text)
   const before = await state.identity('current')
   if (before && before.node_id !== token.node_id)
-    throw new Error(`this machine is node ${before.node_id} already; move ${state.folder} away to make another of it`)
+    throw new Error(`this machine is node ${before.node_id} already; gatehouse-agent clear takes away its accounts and its state first`)
   const url = given_url ?? token.url
   const door = open({ url, authority: token.authority })
   try {
-    const identity = await askByToken(state, door, token, url).catch((error: unknown) => {
+    const identity = await askByToken(state, door, token, url).catch(async (error: unknown) => {
       if (!(error instanceof CertificateRefused)) throw error
+      // A no for good: asked again with the same words it would be the same no. What may still be issued is kept.
+      if (error.answer.status < 500 && ![409, 429].includes(error.answer.status)) await state.dropAsked()
       if (error.answer.status === 401)
         throw new Error('the token is not accepted: it was used, is older than 15 minutes, or another was made since')
       throw new Error(`the server does not give a certificate: ${error.message}`)

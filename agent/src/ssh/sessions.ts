@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, rmdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Layout } from './layout.ts'
@@ -29,7 +29,7 @@ export interface EndedSession {
 
 const name = /^(\d+)\.(\d+)\.([0-9a-f]{8})$/
 
-const fingerprintOf = (blob: string): string =>
+export const fingerprintOf = (blob: string): string =>
   `SHA256:${createHash('sha256').update(Buffer.from(blob, 'base64')).digest('base64').replaceAll('=', '')}`
 
 const readSession = async ({ sessions_dir }: Layout, file: string): Promise<Session | undefined> => {
@@ -62,6 +62,12 @@ export const isOfThisBoot = async ({ boot }: Session): Promise<boolean> => boot 
 /** Whether the connection is still served. */
 export const isOpen = async (session: Session): Promise<boolean> =>
   (await isOfThisBoot(session)) && (await processOf(session.monitor.pid))?.started === session.monitor.started
+
+/** When it was last seen open: the time of its file, which is that of its beginning until somebody has looked. */
+export const lastSeen = async ({ sessions_dir }: Layout, { session_id }: Session): Promise<number> =>
+  (await stat(join(sessions_dir, session_id))).mtimeMs
+export const noteSeen = ({ sessions_dir }: Layout, { session_id }: Session, now: Date): Promise<void> =>
+  utimes(join(sessions_dir, session_id), now, now)
 
 const pidsIn = async (cgroup: string): Promise<number[]> => {
   const text = await readFile(join(cgroup, 'cgroup.procs'), 'utf8').catch(() => '')
@@ -96,6 +102,9 @@ export const mayRun = async (layout: Layout, uid: number | undefined, session: S
   return (await runningBeside(uid, () => sessionsOf(layout, session.username))).length > 0
 }
 
+const mayBeOpen = async (session: Session): Promise<boolean> =>
+  session.cgroup === null ? isOpen(session) : (await pidsIn(session.cgroup)).length > 0
+
 /** Until nothing of it is left: what is being ended may just have started another. */
 const endAll = async (session: Session): Promise<number> => {
   const ended = new Set<number>()
@@ -115,13 +124,27 @@ const endAll = async (session: Session): Promise<number> => {
   }
 }
 
-export const markOf = ({ sessions_dir }: Layout, { session_id }: Session, what: 'begun' | 'over'): string =>
+export const markOf = ({ sessions_dir }: Layout, { session_id }: Session, what: 'begun' | 'over' | 'ending'): string =>
   join(sessions_dir, `${session_id}.told-${what}`)
 
 export const forgetSession = async (layout: Layout, session: Session): Promise<void> => {
   if (session.cgroup !== null) await rmdir(session.cgroup).catch(() => {})
   await rm(join(layout.sessions_dir, session.session_id), { force: true })
-  for (const what of ['begun', 'over'] as const) await rm(markOf(layout, session, what), { force: true })
+  for (const what of ['begun', 'over', 'ending'] as const) await rm(markOf(layout, session, what), { force: true })
+}
+
+/**
+ * Noted before the first is ended: if we die in the midst, the next of us knows that it was we who ended it. Returns whether it had been
+ * noted before. No end waits for room to note it.
+ */
+const markEnding = async (layout: Layout, session: Session): Promise<boolean> => {
+  const mark = markOf(layout, session, 'ending')
+  const was = await stat(mark).then(
+    () => true,
+    () => false,
+  )
+  if (!was && (await mayBeOpen(session))) await writeFile(mark, '', { mode: 0o600 }).catch(() => {})
+  return was
 }
 
 /** Ends these sessions with all that they started, and no others. What ran no more is not among those that are returned. */
@@ -130,14 +153,15 @@ export const endSessions = async (
   { username, uid }: { readonly username: string; readonly uid: number },
   ending: readonly Session[],
 ): Promise<EndedSession[]> => {
-  const counts = await Promise.all(ending.map(endAll))
   if (ending.length === 0) return []
+  const wasEnding = await Promise.all(ending.map((session) => markEnding(layout, session)))
+  const counts = await Promise.all(ending.map(endAll))
   const gone = new Set(ending.map(({ session_id }) => session_id))
   // A group holds all that came from it, so nothing is in doubt but what was never in one: it may be anybody's, is left alone, and told.
   const others = async () => (await sessionsOf(layout, username)).filter(({ session_id }) => !gone.has(session_id))
   const may_have_left_processes = (await runningBeside(uid, others)).length > 0
   return ending.flatMap(({ session_id, fingerprint, cgroup }, index) =>
-    counts[index]! > 0 || (cgroup === null && may_have_left_processes)
+    counts[index]! > 0 || wasEnding[index] || (cgroup === null && may_have_left_processes)
       ? [{ session_id, fingerprint, processes_ended: counts[index]!, may_have_left_processes }]
       : [],
   )

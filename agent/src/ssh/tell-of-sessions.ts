@@ -1,7 +1,7 @@
 import { access, writeFile } from 'node:fs/promises'
 import type { Happening, Tell, Wanted } from '../hands.ts'
 import type { Layout } from './layout.ts'
-import { type EndedSession, forgetSession, isOfThisBoot, isOpen, markOf, mayRun, type Session } from './sessions.ts'
+import { type EndedSession, forgetSession, isOfThisBoot, isOpen, lastSeen, markOf, mayRun, noteSeen, type Session } from './sessions.ts'
 
 type Of = Pick<Wanted, 'allocation_id' | 'generation'>
 
@@ -32,13 +32,25 @@ const tellBegun = (telling: Telling, session: Session): Promise<void> => {
   return once(telling, session, 'begun', { at: started_at, ...(source_ip === null ? {} : { source_ip }) })
 }
 
+/** Looked for every few seconds, so one that was open a moment ago has ended since; of another nobody saw when. */
+const moment_ms = 30_000
+
+/** How a session ended that we have not ended, and when as far as that is known: of one that was found gone, when it was last seen. */
+const endOf = async (layout: Layout, session: Session): Promise<Pick<Happening, 'end' | 'at'>> => {
+  const [seen, now] = [await lastSeen(layout, session), Date.now()]
+  if ((await isOfThisBoot(session)) && Math.abs(now - seen) < moment_ms) return { end: 'closed', at: new Date(now).toISOString() }
+  return { end: 'lost', at: new Date(Math.min(seen, now)).toISOString() }
+}
+
 /** Tells who came and who went. A session whose connection is closed stays known as long as something that it started still runs. */
 export const tellOfSessions = async (telling: Telling, uid: number | undefined, sessions: readonly Session[]): Promise<void> => {
   for (const session of sessions) {
     await tellBegun(telling, session)
-    if (await isOpen(session)) continue
-    // One of an earlier run of the system went with that: nobody saw when.
-    await once(telling, session, 'over', { end: (await isOfThisBoot(session)) ? 'closed' : 'lost' })
+    if (await isOpen(session)) {
+      await noteSeen(telling.layout, session, new Date())
+      continue
+    }
+    await once(telling, session, 'over', await endOf(telling.layout, session))
     if (!(await mayRun(telling.layout, uid, session))) await forgetSession(telling.layout, session)
   }
 }
@@ -53,7 +65,9 @@ export const tellOfEnded = async (
   for (const { session_id, fingerprint, processes_ended, may_have_left_processes } of ended) {
     const session = sessions.find((each) => each.session_id === session_id)!
     await tellBegun(telling, session)
-    await once(telling, session, 'over', { end: endOf(fingerprint), processes_ended, may_have_left_processes })
+    // Also of one whose connection was closed, and told of: what it had left running was ended now.
+    const told = { end: endOf(fingerprint), processes_ended, may_have_left_processes }
+    await telling.tell({ at: new Date().toISOString(), ...told, ...telling.of, kind: 'session_ended', session_id, fingerprint })
     await forgetSession(telling.layout, session)
   }
 }

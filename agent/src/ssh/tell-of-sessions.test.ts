@@ -1,0 +1,51 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import type { Happening } from '../hands.ts'
+import { usualLayout } from './layout.ts'
+import { processOf } from './processes.ts'
+import { readSessions } from './sessions.ts'
+import { tellOfSessions } from './tell-of-sessions.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-sessions-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const layout = { ...usualLayout, sessions_dir: folder }
+const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8)
+const of = { allocation_id: '0197c9d0-0000-7000-8000-000000000001', generation: 3 }
+
+/** A session as the hook writes it down, seen for the last time so long ago. */
+const written = (session_id: string, seen_seconds_ago: number): string => {
+  const path = join(folder, session_id)
+  const started_at = new Date(Date.now() - 3_600_000).toISOString()
+  writeFileSync(path, ['gh-aaaaaa', 'ssh-ed25519', 'AAAA', '192.0.2.7', 'none', started_at, ''].join('\n'))
+  const seen = new Date(Date.now() - seen_seconds_ago * 1000)
+  utimesSync(path, seen, seen)
+  return path
+}
+/** The ends that are told of, and how many seconds ago they are said to have been. */
+const look = async () => {
+  const told: Happening[] = []
+  await tellOfSessions({ layout, of, tell: async (happening) => void told.push(happening) }, undefined, await readSessions(layout))
+  const ends = told.filter(({ kind }) => kind === 'session_ended')
+  return ends.map(({ end, at }) => [end, Math.round((Date.now() - Date.parse(at)) / 1000)])
+}
+
+test('SG-21 a session that was open a moment ago was closed; of one that is found gone it is said when it was last seen', async () => {
+  written(`4194400.1.${boot}`, 4)
+  expect(await look()).toEqual([['closed', 0]])
+  // Nobody looked for a quarter of an hour, and it went meanwhile.
+  const path = written(`4194401.1.${boot}`, 900)
+  expect(await look()).toEqual([['lost', 900]])
+  expect(existsSync(path)).toBe(false)
+  // With the system, in an earlier run of it.
+  written('4194402.1.0badb007', 5)
+  expect(await look()).toEqual([['lost', 5]])
+})
+
+test('SG-21 a session that is open is seen at each look', async () => {
+  const { started } = (await processOf(process.pid))!
+  const path = written(`${process.pid}.${started}.${boot}`, 900)
+  expect(await look()).toEqual([])
+  expect(Date.now() - statSync(path).mtimeMs).toBeLessThan(60_000)
+})
