@@ -5,6 +5,9 @@ import { dirname, join } from 'node:path'
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
+/** That there is no room for anything, or none for us. */
+export const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException | undefined)?.code ?? '')
+
 /** What a file name of ours that is not finished ends in. */
 const unfinished = /\.[0-9a-f]{16}\.part$/
 

@@ -5,13 +5,25 @@ export type Receipt = NonNullable<TaskResult['receipt']>
 /** What the hands have to say of what they did; which generation it was is said by whoever sent them. */
 export type Done = Omit<Receipt, 'applied_generation' | 'drift_found'>
 
-/** The task that an allocation's account is to be like: the latest that was performed in whole. */
+export type Ended = NonNullable<Receipt['sessions_ended']>
+/** Called with what was ended as soon as it was, so that it is known whatever becomes of the rest. Never rejects. */
+export type KeepEnded = (ended: Ended) => Promise<void>
+
+/** The task that an allocation's account is to be like: the latest that was begun. */
 export interface Wanted {
   readonly allocation_id: string
   readonly username: string
   readonly type: Exclude<TaskType, 'diag.health_probe'>
   readonly generation: number
   readonly params: Readonly<Record<string, unknown>>
+  /** false: it was begun and has perhaps never been written, so that what is found otherwise is nobody's doing. */
+  readonly is_written?: boolean
+}
+
+/** An account of ours, as the system knows it. */
+export interface Managed {
+  readonly allocation_id: string
+  readonly username: string
 }
 
 /** What happened on the node without having been asked for. */
@@ -28,21 +40,33 @@ export class HandsFailed extends Error {
   }
 }
 
+/** Looking after an account, all was done that could be, and something is still other than it should be. */
+export class NotRestored extends HandsFailed {}
+
 /**
  * What touches the system. Each is asked for one allocation at a time and must be safe to ask again: after a crash nobody knows how far the
  * last time went. Whether a task may be performed, and in which order, is judged before they are asked. They keep no state of their own.
  */
 export interface Hands {
   readonly provisionUser: (params: TaskParams<'allocation.provision_user'>, generation: number) => Promise<Done>
-  readonly installKeys: (params: TaskParams<'allocation.install_authorized_keys'>, generation: number) => Promise<Done>
-  readonly deprovisionUser: (params: TaskParams<'allocation.deprovision_user'>, generation: number) => Promise<Done>
+  readonly installKeys: (
+    params: TaskParams<'allocation.install_authorized_keys'>,
+    generation: number,
+    keepEnded?: KeepEnded,
+  ) => Promise<Done>
+  readonly deprovisionUser: (params: TaskParams<'allocation.deprovision_user'>, generation: number, keepEnded?: KeepEnded) => Promise<Done>
   readonly probe: () => Promise<Done>
   /**
    * Brings back what was changed behind our back, and ends what is past its time. Says whether it found a change; what happened it tells by
    * itself. Asked for each account every few seconds, also while the server cannot be reached, and never while a task of the same
    * allocation is performed.
    */
-  readonly drift: (wanted: Wanted, now: Date) => Promise<boolean>
+  readonly drift: (wanted: Wanted, now: Date, keepEnded?: KeepEnded) => Promise<boolean>
+  /**
+   * Takes away all accounts of ours that are not kept, and what would let anybody into them, whoever made them; returns which. `node_id`: who
+   * we are now, null where nobody is to be told.
+   */
+  readonly putAway: (node_id: string | null, isKept: (account: Managed) => boolean) => Promise<readonly Managed[]>
   readonly close: () => Promise<void>
 }
 

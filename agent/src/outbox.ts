@@ -141,7 +141,12 @@ export const openOutbox = async ({ state, wearing, log, now, wake }: Sending): P
     },
     report: async (task_id, result) => {
       const { identity } = wearing.current()
-      await keep({ task_id, ...signed(identity, task_id, result), made_at: now().toISOString(), settled_at: null })
+      const report: Report = { task_id, ...signed(identity, task_id, result), made_at: now().toISOString(), settled_at: null }
+      await keep(report).catch((error: unknown) => {
+        // That something failed is said also where it cannot be written down: after a crash it is asked for again.
+        if (result.outcome !== 'failed') throw error
+        reports.set(task_id, report)
+      })
       wake()
     },
     tell: async (happening) => {

@@ -1,3 +1,5 @@
+import { TaskResult } from '@gatehouse/contract/node-tasks'
+import { Check } from 'typebox/value'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { memoryState } from '../../test/agent/memory-state.ts'
 import { type AllocationBook, openAllocationBook } from './allocation-book.ts'
@@ -28,6 +30,7 @@ const willing: Hands = {
   deprovisionUser: async () => ({}),
   probe: async () => ({ facts: { a: 'b' } }),
   drift: async () => false,
+  putAway: async () => [],
   close: async () => {},
 }
 const perform = (given: VerifiedTask, hands: Hands = willing) => performTask({ hands, book, log: () => {}, now }, given)
@@ -110,8 +113,88 @@ describe('a task', () => {
     expect(await perform(task(3, 'install_authorized_keys'))).not.toMatchObject({ receipt: { drift_found: true } })
   })
 
+  const fingerprint = `SHA256:${'a'.repeat(43)}`
+  const endedOf = (...ids: readonly string[]) =>
+    ids.map((session_id) => ({ session_id, fingerprint, processes_ended: 1, may_have_left_processes: false }))
+
+  test('SG-19 sessions that were ended are in the receipt, also where the first attempt failed, or died, after it had ended them', async () => {
+    await perform(task(1, 'provision_user'))
+    const ending = (ids: readonly string[], after: () => Promise<never>): Hands => ({
+      ...willing,
+      installKeys: async (_params, _generation, keepEnded) => {
+        await keepEnded!(endedOf(...ids))
+        return after()
+      },
+    })
+    const failing = ending(['a'], () => Promise.reject(new HandsFailed('sshd_reads_more_keys')))
+    expect(await perform(task(2, 'install_authorized_keys'), failing)).toMatchObject({
+      outcome: 'failed',
+      receipt: { sessions_ended: endedOf('a') },
+    })
+    // One that never comes to its end.
+    const dying = ending(['b'], () => new Promise<never>(() => {}))
+    void perform(task(2, 'install_authorized_keys'), dying)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    book = await openAllocationBook(state, now())
+    const last = { ...willing, installKeys: async () => ({ set_hash: 'h', sessions_ended: endedOf('b', 'c') }) }
+    expect(await perform(task(2, 'install_authorized_keys'), last)).toMatchObject({
+      outcome: 'completed',
+      receipt: { sessions_ended: endedOf('a', 'b', 'c') },
+    })
+  })
+
+  test('SG-19 of more sessions than a receipt holds it names as many as it holds, and says how many there were', async () => {
+    await perform(task(1, 'provision_user'))
+    const many = endedOf(...Array.from({ length: 1001 }, (_, n) => `s.${n}`))
+    const { receipt } = await perform(task(2, 'install_authorized_keys'), {
+      ...willing,
+      installKeys: async () => ({ sessions_ended: many }),
+    })
+    expect([receipt!.sessions_ended!.length, receipt!.sessions_ended_count]).toEqual([1000, 1001])
+    expect(Check(TaskResult, { outcome: 'completed', generation: 2, receipt })).toBe(true)
+  })
+
   test('what nobody expected is told as that, without its words', async () => {
     const broken = { ...willing, provisionUser: () => Promise.reject(new Error('/etc/shadow: permission denied')) }
     expect(await perform(task(1, 'provision_user'), broken)).toMatchObject({ outcome: 'failed', failure: 'unexpected' })
+  })
+})
+
+describe('where nothing can be written down', () => {
+  const key = (name: string, expires_at: string | null = null) => ({ fingerprint: `SHA256:${name}`, expires_at })
+  const full = () => Promise.reject(Object.assign(new Error('no space left'), { code: 'ENOSPC' }))
+  const inFull = async (given: VerifiedTask) => {
+    const asked: number[] = []
+    const note = async (_: unknown, generation: number) => {
+      asked.push(generation)
+      return {}
+    }
+    const hands = { ...willing, installKeys: note, deprovisionUser: note }
+    const result = await performTask({ hands, book: { ...book, keep: full }, log: () => {}, now }, given).catch(() => 'comes again')
+    return { asked, result }
+  }
+  beforeEach(async () => {
+    await perform(task(1, 'provision_user'))
+    await perform(task(2, 'install_authorized_keys', { keys: [key('a'), key('b')] }))
+  })
+
+  test.for([
+    ['an account goes', task(3, 'deprovision_user')],
+    ['a key goes', task(3, 'install_authorized_keys', { keys: [key('a')] })],
+    ['a key gets an end', task(3, 'install_authorized_keys', { keys: [key('a'), key('b', '2026-03-01T00:00:00.000Z')] })],
+    ['a key goes and another comes', task(3, 'install_authorized_keys', { keys: [key('a'), key('c')] })],
+  ] as const)('SG-15 %s all the same, it is said to have failed, and what was before is not brought back', async ([, given]) => {
+    expect(await inFull(given)).toEqual({
+      asked: [3],
+      result: { outcome: 'failed', generation: 3, failure: 'disk_full', receipt: { applied_generation: 2 } },
+    })
+    expect(book.get(allocation_id)).toMatchObject({ begun: 3, begun_task: { type: given.type, params: given.params } })
+    expect(await perform(task(2, 'install_authorized_keys', { keys: [key('a'), key('b')] }))).toMatchObject({ outcome: 'superseded' })
+  })
+
+  test('SG-10 nobody is let in by what is not written down', async () => {
+    const given = task(3, 'install_authorized_keys', { keys: [key('a'), key('b'), key('c')] })
+    expect(await inFull(given)).toEqual({ asked: [], result: 'comes again' })
+    expect(book.get(allocation_id)).toMatchObject({ begun: 2 })
   })
 })

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { NodeEvent } from '@gatehouse/contract/node-events'
 import type { TaskResult } from '@gatehouse/contract/node-tasks'
 import { moveDurably, namesIn, ownFolder, readIfThere, removeDurably, writeAtomically } from './atomic-file.ts'
-import type { Wanted } from './hands.ts'
+import type { Ended, Wanted } from './hands.ts'
 import type { IdentityFile } from './identity.ts'
 
 /** What was performed for one allocation. It stays when the account is gone, so that nothing older brings it back. */
@@ -11,10 +11,16 @@ export interface AllocationState {
   readonly username: string
   /** The latest generation that was set about: nothing older is performed any more, however far this one went. */
   readonly begun: number
+  /** What that one says, until it was performed in whole. `is_written`: it was seen to be in force, though not all of it went well. */
+  readonly begun_task?: (Pick<Wanted, 'type' | 'params'> & { readonly is_written: boolean }) | null
   /** The latest that was performed in whole. */
   readonly applied: (Pick<Wanted, 'type' | 'generation' | 'params'> & { readonly task_id: string; readonly at: string }) | null
+  /** Sessions that were ended for what was begun, until a report that it is done has said so. */
+  readonly ended?: Ended
   /** Somebody changed what we had made, and no receipt has said so yet. */
   readonly drift_found_at: string | null
+  /** What cannot be put right, in a word; the control plane was told of it. */
+  readonly trouble?: string | null
 }
 
 /** What is to be said of a task, word by word, until the control plane has heard it and for a while after. */

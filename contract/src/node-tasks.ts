@@ -105,7 +105,11 @@ export const TaskResult = Named('TaskResult', {
       fingerprints: Type.Optional(Type.Array(Fingerprint, { maxItems: 1000 })),
       grant_ids: Type.Optional(Type.Array(Id('access grant'), { maxItems: 1000 })),
       sessions_ended: Type.Optional(Type.Array(EndedSession, { maxItems: 1000 })),
+      /** How many there were, where there were more than are named; each was told of as an event, too. */
+      sessions_ended_count: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 })),
       drift_found: Type.Optional(Type.Boolean()),
+      /** Something still runs as the account, or is planned to: it may be what somebody began whose key is gone. */
+      may_have_left_processes: Type.Optional(Type.Boolean()),
       facts: Type.Optional(Type.Record(Type.String({ maxLength: 63 }), Type.String({ maxLength: 200 }), { maxProperties: 32 })),
     }),
   ),

@@ -3,13 +3,15 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { writeAtomically } from '../atomic-file.ts'
 import { HandsFailed } from '../hands.ts'
-import { type Layout, requireUsername } from './layout.ts'
-import { allProcesses } from './processes.ts'
-import { must, type Ran, run } from './system.ts'
+import { isUsername, type Layout, requireUsername } from './layout.ts'
+import { removeLeftovers, removeTree } from './leftovers.ts'
+import { allProcesses, endProcess } from './processes.ts'
+import { type Ran, run } from './system.ts'
 
 export interface Account {
   readonly username: string
   readonly uid: number
+  readonly gid: number
   readonly home: string
   /** Whose it is, as we wrote it into the system's own list. */
   readonly allocation_id: string | null
@@ -17,13 +19,35 @@ export interface Account {
 
 const ofAllocation = /^gatehouse allocation ([0-9a-f-]{36})$/
 
+const accountIn = (line: string): Account => {
+  const [username, , uid, gid, comment, home] = line.split(':')
+  const allocation_id = ofAllocation.exec(comment ?? '')?.[1] ?? null
+  return { username: username!, uid: Number(uid), gid: Number(gid), home: home!, allocation_id }
+}
+
 export const findAccount = async (username: string): Promise<Account | undefined> => {
+  // Without a process of its own: an account that uses them all up must not keep us from ending what it runs.
+  const line = (await readFile('/etc/passwd', 'utf8').catch(() => ''))
+    .split('\n')
+    .find((each) => each.startsWith(`${requireUsername(username)}:`))
+  if (line !== undefined) return accountIn(line)
   const { code, stdout } = await run('/usr/bin/getent', ['passwd', requireUsername(username)])
   if (code === 2) return undefined
   if (code !== 0) throw new HandsFailed('accounts_not_read')
-  const [name, , uid, , comment, home] = stdout.trimEnd().split(':')
-  if (name !== username) return undefined
-  return { username, uid: Number(uid), home: home!, allocation_id: ofAllocation.exec(comment ?? '')?.[1] ?? null }
+  const found = accountIn(stdout.trimEnd())
+  return found.username === username ? found : undefined
+}
+
+/** All that we made, whoever asked for them, and that sshd goes by our files for. */
+export const managedAccounts = async ({ group }: Layout): Promise<Account[]> => {
+  const [members, accounts] = await Promise.all([run('/usr/bin/getent', ['group', group]), run('/usr/bin/getent', ['passwd'])])
+  if (members.code !== 0 || accounts.code !== 0) throw new HandsFailed('accounts_not_read')
+  const names = new Set(members.stdout.trimEnd().split(':')[3]?.split(','))
+  return accounts.stdout
+    .split('\n')
+    .filter(Boolean)
+    .map(accountIn)
+    .filter(({ username, allocation_id }) => allocation_id !== null && names.has(username) && isUsername(username))
 }
 
 /** One of this name that is not this allocation's is not ours to touch. */
@@ -57,12 +81,13 @@ const change = async (failure: string, program: string, args: readonly string[])
   throw new HandsFailed(failure, new Error(`${program} ended with ${ran!.code}: ${ran!.stderr.trim().slice(0, 200)}`))
 }
 
-/** The next number that no account has had: kept beside the keys, so that it outlives every account. */
+/** The next number that no account and no account's group has had: kept beside the keys, so that it outlives every account. */
 const nextUid = async ({ keys_dir, first_uid }: Layout): Promise<number> => {
   const path = join(keys_dir, '.next-uid')
   const kept = Number(await readFile(path, 'utf8').catch(() => ''))
   let uid = Number.isInteger(kept) && kept >= first_uid ? kept : first_uid
-  while ((await run('/usr/bin/getent', ['passwd', `${uid}`])).code === 0) uid += 1
+  const isTaken = async (list: string) => (await run('/usr/bin/getent', [list, `${uid}`])).code === 0
+  while ((await isTaken('passwd')) || (await isTaken('group'))) uid += 1
   await writeAtomically(path, `${uid + 1}\n`)
   return uid
 }
@@ -70,6 +95,14 @@ const nextUid = async ({ keys_dir, first_uid }: Layout): Promise<number> => {
 export const ensureGroup = async ({ group }: Layout): Promise<void> => {
   if ((await run('/usr/bin/getent', ['group', group])).code !== 0)
     await alone(() => change('group_not_made', '/usr/sbin/groupadd', ['--system', '--force', group]))
+}
+
+/** An account's own group, where a crash has left it without its account, or the system does not take it away by itself. */
+const removeGroup = async ({ first_uid }: Layout, username: string): Promise<void> => {
+  const { code, stdout } = await run('/usr/bin/getent', ['group', username])
+  if (code !== 0) return
+  if (!(Number(stdout.split(':')[2]) >= first_uid)) throw new HandsFailed('username_taken')
+  await change('group_not_removed', '/usr/sbin/groupdel', [username])
 }
 
 const isThere = (path: string): Promise<boolean> =>
@@ -86,12 +119,15 @@ export const ensureAccount = async (layout: Layout, username: string, allocation
   // A home that somebody else left there would be given away with all that is in it.
   if (await isThere(home)) throw new HandsFailed('home_taken')
   return alone(async () => {
+    await removeGroup(layout, username)
     const uid = await nextUid(layout)
+    // The same number for both: the system would give that of a group again as soon as it is free.
+    await change('account_not_made', '/usr/sbin/groupadd', ['--gid', `${uid}`, username])
     await change('account_not_made', '/usr/sbin/useradd', [
-      ...['--uid', `${uid}`, '--user-group', '--groups', layout.group, '--create-home', '--home-dir', home, '--key', 'HOME_MODE=0700'],
+      ...['--uid', `${uid}`, '--gid', `${uid}`, '--groups', layout.group, '--create-home', '--home-dir', home, '--key', 'HOME_MODE=0700'],
       ...['--shell', '/bin/bash', '--comment', `gatehouse allocation ${allocation_id}`, '--password', '*', username],
     ])
-    return { username, uid, home, allocation_id }
+    return { username, uid, gid: uid, home, allocation_id }
   })
 }
 
@@ -101,45 +137,55 @@ const endProcessesOf = async ({ first_uid }: Layout, uid: number): Promise<void>
   if (!(uid >= first_uid && first_uid >= 1000)) throw new HandsFailed('not_a_managed_account')
   for (let round = 0; round < 100; round += 1) {
     if (!(await allProcesses()).some((each) => each.uid === uid)) return
-    await run('/usr/bin/kill', ['-KILL', '--', '-1'], { uid, gid: uid })
+    const { code } = await run('/usr/bin/kill', ['-KILL', '--', '-1'], { uid, gid: uid })
+    // Where there is no process to be had for it, one by one.
+    if (code === 255) for (const each of (await allProcesses()).filter((one) => one.uid === uid)) endProcess(each.pid)
     await pause(20)
   }
   throw new HandsFailed('processes_not_ended')
 }
 
-/** Not by walking there ourselves: whoever may write in it could put a link in our way. */
-const removeTree = (path: string) => must('files_not_removed', '/usr/bin/rm', ['-rf', '--one-file-system', '--', path])
+const plan_folders = ['/var/spool/cron/crontabs', '/var/spool/cron', '/var/lib/systemd/linger']
+const jobs = ['/var/spool/cron/atjobs', '/var/spool/at']
 
-/** Where everybody may write, an account leaves things behind. */
-const shared = ['/tmp', '/var/tmp', '/dev/shm', '/dev/mqueue', '/var/mail', '/var/spool/cron/atjobs']
-const removeLeftovers = async (uid: number): Promise<void> => {
-  for (const folder of shared)
-    for (const name of await readdir(folder).catch(() => [])) {
-      const path = join(folder, name)
-      const owner = await lstat(path).then(
-        (found) => found.uid,
-        () => undefined,
-      )
-      if (owner === uid) await removeTree(path)
-    }
+/** Whether something of it runs, or is to run without anybody coming in. */
+export const mayRunOn = async ({ username, uid }: Pick<Account, 'username' | 'uid'>): Promise<boolean> => {
+  if ((await allProcesses()).some((each) => each.uid === uid)) return true
+  const isTheirs = (path: string) =>
+    lstat(path).then(
+      (found) => found.uid === uid,
+      () => false,
+    )
+  const queued = (
+    await Promise.all(jobs.map(async (folder) => (await readdir(folder).catch(() => [])).map((name) => join(folder, name))))
+  ).flat()
+  const plans = await Promise.all([...plan_folders.map((folder) => isThere(join(folder, username))), ...queued.map(isTheirs)])
+  return plans.includes(true)
 }
 
 /** Its time plans, and its leave to run while nobody is logged in, would start it again. */
 const removePlans = async (username: string): Promise<void> => {
-  for (const folder of ['/var/spool/cron/crontabs', '/var/spool/cron', '/var/lib/systemd/linger'])
-    await rm(join(folder, username), { force: true }).catch(() => {})
+  for (const folder of plan_folders) await rm(join(folder, username), { force: true }).catch(() => {})
 }
 
 /** After this nothing of it runs, and nobody has its name, its number or its home. */
-export const removeAccount = async (layout: Layout, { username, uid, home }: Account): Promise<void> => {
+export const removeAccount = async (layout: Layout, { username, uid, gid, home }: Account): Promise<void> => {
   // Locked before the processes end: none can begin through another door meanwhile.
-  await alone(() => change('account_not_locked', '/usr/sbin/usermod', ['--expiredate', '1', '--shell', '/usr/sbin/nologin', username]))
+  const lock = alone(() =>
+    change('account_not_locked', '/usr/sbin/usermod', ['--expiredate', '1', '--shell', '/usr/sbin/nologin', username]),
+  )
+  await lock.catch(() => {})
   await removePlans(username)
   await endProcessesOf(layout, uid)
+  // What runs ends all the same; but the rest is for an account that nobody can use.
+  await lock
   // A plan may have been made by what ran until now.
   await removePlans(username)
   // Before the name is gone: a crash in between must find its way back here. The account's own word for its home is not taken.
   if (home === join(layout.homes_dir, username)) await removeTree(home)
-  await removeLeftovers(uid)
-  await alone(() => change('account_not_removed', '/usr/sbin/userdel', [username]))
+  await removeLeftovers({ uid, gid: gid >= layout.first_uid ? gid : null })
+  await alone(async () => {
+    await change('account_not_removed', '/usr/sbin/userdel', [username])
+    await removeGroup(layout, username)
+  })
 }

@@ -1,24 +1,66 @@
-import { lstat, readFile } from 'node:fs/promises'
+import type { Stats } from 'node:fs'
+import { lstat, readFile, rm, truncate } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { authorizedKeysLine } from '@gatehouse/contract/authorized-keys'
 import type { DesiredKey } from '@gatehouse/contract/node-tasks'
-import { writeAtomically } from '../atomic-file.ts'
+import { isFull, readIfThere, writeAtomically } from '../atomic-file.ts'
+import { HandsFailed } from '../hands.ts'
 import { requireRootsOwn } from './roots-own.ts'
+import { fingerprintOf } from './sessions.ts'
 
-const header = '# Written by gatehouse-agent. Changes by hand are undone.\n'
+const header = (generation: number): string => `# Written by gatehouse-agent. Changes by hand are undone.\n# generation ${generation}\n`
 
 /** Said in the file for whoever looks at it: which grant a key is there for. Ids only, nothing that anybody chose. */
 const commentOf = ({ holders: [first, ...others] }: DesiredKey): string =>
   `gatehouse:${first!.grant_id ?? first!.ssh_key_id}${others.length === 0 ? '' : `.and-${others.length}-more`}`
 
-export const keysText = (keys: readonly DesiredKey[]): string =>
-  header + keys.map((key) => `${authorizedKeysLine(key, commentOf(key))}\n`).join('')
+export const keysText = (keys: readonly DesiredKey[], generation: number): string =>
+  header(generation) + keys.map((key) => `${authorizedKeysLine(key, commentOf(key))}\n`).join('')
+
+const withEnd = /^expiry-time="(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})Z" \S+ (\S+) /gm
+
+/** Fingerprints of the keys in a file whose time is over: the second that is named is the last. */
+export const overIn = (text: string, now: Date): ReadonlySet<string> => {
+  const over = [...text.matchAll(withEnd)].filter(([, year, month, day, hour, minute, second]) => {
+    const last = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.000Z`)
+    return last + 1000 <= now.getTime()
+  })
+  return new Set(over.map((found) => fingerprintOf(found[7]!)))
+}
+
+const entriesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+
+/** Whether there is something in a file that is not to be in it any more; one that cannot be read may hold anything. */
+const holdsMore = async (path: string, text: string): Promise<boolean> => {
+  const wanted = new Set(entriesOf(text))
+  const found = await readIfThere(path).catch(() => 'anything')
+  return entriesOf(found ?? '').some((line) => !wanted.has(line))
+}
 
 /** For everybody to read, for root to write: sshd reads it as the account. */
 const mode = 0o644
 export const writeKeysFile = async (path: string, text: string): Promise<void> => {
   await requireRootsOwn(dirname(path))
-  await writeAtomically(path, text, mode)
+  try {
+    await writeAtomically(path, text, mode)
+  } catch (error) {
+    // To take something away needs no space: where the new text cannot be had, the old one goes, and with it perhaps more than should.
+    if (await holdsMore(path, text)) await rm(path, { force: true }).catch(() => truncate(path))
+    throw new HandsFailed(isFull(error) ? 'disk_full' : 'keys_not_written', error)
+  }
+}
+
+const isOurs = (found: Stats): boolean =>
+  found.isFile() && found.uid === 0 && found.gid === 0 && (found.mode & 0o7777) === mode && found.nlink === 1
+
+/** The file itself says how new it is: a state folder that was brought back from a copy does not know what came after the copy. */
+export const requireNotLater = async (path: string, generation: number): Promise<void> => {
+  const found = await lstat(path).catch(() => undefined)
+  // What is not ours says nothing: a link may lead to what the account itself has written.
+  if (!found || !isOurs(found)) return
+  const [first, second] = (await readFile(path, 'utf8')).split('\n', 2)
+  const [, written] = /^# generation (\d{1,16})$/.exec(second ?? '') ?? []
+  if (header(Number(written)).startsWith(`${first}\n`) && Number(written) > generation) throw new HandsFailed('later_set_in_force')
 }
 
 export type Drift = 'changed' | 'missing' | 'not_ours' | null
@@ -27,7 +69,7 @@ export type Drift = 'changed' | 'missing' | 'not_ours' | null
 export const driftOf = async (path: string, text: string): Promise<Drift> => {
   try {
     const found = await lstat(path)
-    if (!found.isFile() || found.uid !== 0 || found.gid !== 0 || (found.mode & 0o7777) !== mode || found.nlink !== 1) return 'not_ours'
+    if (!isOurs(found)) return 'not_ours'
     return (await readFile(path, 'utf8')) === text ? null : 'changed'
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'missing'

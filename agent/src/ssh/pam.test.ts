@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { usualLayout } from './layout.ts'
-import { trustsUsersBefore, withHook, withoutHook } from './pam.ts'
+import { type Layout, usualLayout } from './layout.ts'
+import { faultOfHook, type Included, withHook as placed, withoutHook } from './pam.ts'
 
 const debian = `@include common-auth
 account    required     pam_nologin.so
@@ -12,6 +12,23 @@ session    required     pam_env.so # [1]
 session    required     pam_env.so user_readenv=1 envfile=/etc/default/locale
 @include common-password
 `
+const files: Record<string, string> = {
+  'common-auth': 'auth required pam_unix.so',
+  'common-password': 'password required pam_unix.so',
+  'common-session': 'session required pam_unix.so\nsession optional pam_systemd.so',
+  env: 'session required pam_env.so user_readenv=1',
+  deeper: '# nothing\nsession substack env',
+  'auth-env': 'auth required pam_env.so user_readenv=1',
+  'moved-late': 'session required pam_env.so user_readenv=1\nsession optional pam_systemd.so',
+  'moved-plain': 'session required pam_env.so\nsession optional pam_systemd.so',
+  round: '@include round',
+}
+const included: Included = (name) => {
+  if (files[name] === undefined) throw new Error('pam_not_understood')
+  return files[name]
+}
+const withHook = (pam: string, layout: Layout) => placed(pam, layout, included)
+const faultIn = (pam: string) => faultOfHook(withHook(pam, usualLayout), usualLayout, included)
 const plain = `auth required pam_deny.so\nsession required pam_permit.so`
 
 describe('the file in which PAM is told of the hook', () => {
@@ -38,7 +55,35 @@ describe('the file in which PAM is told of the hook', () => {
 
   test('SG-21 that users have their say before any session is seen', () => {
     const early = `auth required pam_env.so user_readenv=1\n${debian}`
-    expect([early, debian, plain].map((pam) => trustsUsersBefore(withHook(pam, usualLayout)))).toEqual([true, false, false])
-    expect(trustsUsersBefore(`# auth required pam_env.so user_readenv=1\n${debian}`)).toBe(false)
+    expect([early, debian, plain].map(faultIn)).toEqual(['pam_trusts_users', null, null])
+    expect(faultIn(`# auth required pam_env.so user_readenv=1\n${debian}`)).toBe(null)
+    // Also where it is written below: PAM asks who it is before it opens a session.
+    expect(faultIn(`${plain}\nauth required pam_env.so user_readenv=1\n`)).toBe('pam_trusts_users')
+    expect(faultIn(`${plain}\n@include auth-env\n`)).toBe('pam_trusts_users')
   })
+
+  test.for(['@include env', 'session include env', '-session  substack  env', '@include deeper', 'session \\\n include deeper'])(
+    'SG-21 what users can write comes after the hook also where it lies in another file: %s',
+    (line) => {
+      const pam = `${plain}\n@include common-session\n${line}\nsession required pam_limits.so\n`
+      const told = withHook(pam, usualLayout)
+      expect(told.indexOf('pam_exec.so')).toBeGreaterThan(told.indexOf('common-session'))
+      expect(told.indexOf('pam_exec.so')).toBeLessThan(told.indexOf(line))
+      expect([faultIn(pam), withHook(told, usualLayout)]).toEqual([null, told])
+    },
+  )
+
+  test('SG-21 where users have their say before sessions get a group there is no place for the hook', () => {
+    expect(faultIn(`${plain}\n@include moved-late\n`)).toBe('pam_moves_sessions')
+    // What no user wrote may be read before.
+    const told = withHook(`${plain}\n@include moved-plain\n`, usualLayout)
+    expect([told.indexOf('pam_exec.so') > told.indexOf('moved-plain'), faultIn(told)]).toEqual([true, null])
+  })
+
+  test.for(['@include nowhere', 'session include nowhere', '@include round'])(
+    'SG-21 what cannot be read through is refused: %s',
+    (line) => {
+      expect(() => withHook(`${plain}\n${line}\n`, usualLayout)).toThrow('pam_not_understood')
+    },
+  )
 })

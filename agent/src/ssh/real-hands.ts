@@ -1,10 +1,21 @@
+import { join } from 'node:path'
 import type { DesiredKey, TaskParams } from '@gatehouse/contract/node-tasks'
-import { namesIn, removeDurably } from '../atomic-file.ts'
-import { type Done, type Hands, HandsFailed, type MakeHands, type Tell, type Wanted } from '../hands.ts'
-import { type Account, ensureAccount, ensureGroup, findAccount, findOurs, removeAccount } from './account.ts'
+import { namesIn, readIfThere, removeDurably, writeAtomically } from '../atomic-file.ts'
+import {
+  type Done,
+  type Hands,
+  HandsFailed,
+  type KeepEnded,
+  type MakeHands,
+  type Managed,
+  NotRestored,
+  type Tell,
+  type Wanted,
+} from '../hands.ts'
+import { type Account, ensureAccount, ensureGroup, findAccount, findOurs, managedAccounts, mayRunOn, removeAccount } from './account.ts'
 import { settleGroups } from './cgroup.ts'
-import { driftOf, keysText, writeKeysFile } from './keys-file.ts'
-import { keysFileOf, type Layout } from './layout.ts'
+import { driftOf, keysText, overIn, requireNotLater, writeKeysFile } from './keys-file.ts'
+import { isUsername, keysFileOf, type Layout } from './layout.ts'
 import { type EndedSession, endSessions, endUnwritten, readSessions, type Session } from './sessions.ts'
 import { ensureFolders, prepareSshd, requireReady, requireSshd } from './sshd.ts'
 import { tellOfEnded, tellOfSessions } from './tell-of-sessions.ts'
@@ -23,6 +34,16 @@ const keysOf = ({ type, params }: Wanted): readonly DesiredKey[] =>
 const grantsOf = (keys: readonly DesiredKey[]) =>
   keys.flatMap(({ holders }) => holders.flatMap(({ grant_id }) => (grant_id === null ? [] : [grant_id])))
 
+/** A number that nothing runs as. */
+const nobody = -1
+
+/** What went wrong, for later: what is to end must not wait for what cannot be done. */
+const faultOf = (act: Promise<unknown>): Promise<unknown> =>
+  act.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
 /** The hands on a real system: its accounts, its sshd, its processes. */
 export const realHands =
   (layout: Layout): MakeHands =>
@@ -33,22 +54,38 @@ export const realHands =
     // Takes away what a crash left half written.
     await namesIn(layout.keys_dir)
     const askedAt = new Map<string, number>()
+    /** What sshd was found to do last, where it could not be put right. */
+    const notRestored = new Map<string, NotRestored>()
 
     const sessionsOf = async (username: string): Promise<Session[]> =>
       (await readSessions(layout)).filter((session) => session.username === username)
 
-    type Ending = Pick<Wanted, 'allocation_id' | 'generation'> & { readonly account: Account; readonly keys: readonly DesiredKey[] }
+    type Ending = Pick<Wanted, 'allocation_id' | 'generation'> & {
+      readonly account: Pick<Account, 'username' | 'uid'>
+      readonly keys: readonly DesiredKey[]
+      /** Of keys that were there before and whose time was over: they went because of that, whoever came first to take them away. */
+      readonly over?: ReadonlySet<string>
+    }
 
     /** Written first, then looked for: whoever comes in between is met by the hook. Ended first, then told. */
-    const endOthers = async ({ account, keys, ...of }: Ending, now: Date, is_leaving = false): Promise<EndedSession[]> => {
+    const endOthers = async (
+      { account, keys, over, ...of }: Ending,
+      now: Date,
+      {
+        is_leaving = false,
+        telling = tell,
+        keepEnded = async () => {},
+      }: { is_leaving?: boolean; telling?: Tell; keepEnded?: KeepEnded | undefined } = {},
+    ): Promise<EndedSession[]> => {
       const good = new Set(keys.filter((key) => !isOver(key, now)).map(({ fingerprint }) => fingerprint))
       const known = new Set(keys.map(({ fingerprint }) => fingerprint))
       const ending = (await sessionsOf(account.username)).filter(({ fingerprint }) => !good.has(fingerprint))
       const ended = await endSessions(layout, account, ending)
+      await keepEnded(ended)
       await endUnwritten(layout, account)
-      await tellOfEnded({ layout, tell, of }, ending, ended, (fingerprint) => {
+      await tellOfEnded({ layout, tell: telling, of }, ending, ended, (fingerprint) => {
         if (is_leaving) return 'account_removed'
-        return known.has(fingerprint) ? 'key_expired' : 'key_removed'
+        return known.has(fingerprint) || over?.has(fingerprint) ? 'key_expired' : 'key_removed'
       })
       return ended
     }
@@ -58,73 +95,139 @@ export const realHands =
       askedAt.set(username, Date.now())
       try {
         await requireSshd(layout, username)
+        notRestored.delete(username)
         return false
       } catch (error) {
+        const failure = error instanceof HandsFailed ? error.failure : 'unexpected'
+        notRestored.set(username, new NotRestored(failure, error))
         await prepareSshd(layout).catch(() => {
           throw error
         })
         await requireSshd(layout, username)
+        notRestored.delete(username)
       }
       await tell({ ...of, kind: 'drift_restored', at: new Date().toISOString(), found: 'sshd_reads_more' })
       return true
     }
+    /** Said when all else was looked after. */
+    const whereNotRestored = (username: string) => (error: unknown) => {
+      if (!notRestored.has(username)) throw error
+      return false
+    }
     // Also where the clock was put back.
     const isToBeAsked = (username: string): boolean => Math.abs(Date.now() - (askedAt.get(username) ?? 0)) >= sshd_asked_ms
 
-    const provisionUser: Hands['provisionUser'] = async ({ allocation_id, username }) => {
+    const provisionUser: Hands['provisionUser'] = async ({ allocation_id, username }, generation) => {
       await requireReady(layout)
       await ensureAccount(layout, username, allocation_id)
       // There from the start, and empty: sshd reads no other.
       const path = keysFileOf(layout, username)
-      if ((await driftOf(path, keysText([]))) !== null) await writeKeysFile(path, keysText([]))
+      const text = keysText([], generation)
+      await requireNotLater(path, generation)
+      if ((await driftOf(path, text)) !== null) await writeKeysFile(path, text)
       await requireSshd(layout, username)
       return {}
     }
 
-    const installKeys: Hands['installKeys'] = async (params, generation): Promise<Done> => {
+    const installKeys: Hands['installKeys'] = async (params, generation, keepEnded): Promise<Done> => {
       const { allocation_id, username, keys, set_hash } = params
       const account = await findOurs(username, allocation_id)
       if (!account) throw new HandsFailed('no_such_account')
-      await writeKeysFile(keysFileOf(layout, username), keysText(keys))
-      const sessions_ended = await endOthers({ allocation_id, generation, account, keys }, new Date())
+      const [path, text] = [keysFileOf(layout, username), keysText(keys, generation)]
+      await requireNotLater(path, generation)
+      const over = overIn((await readIfThere(path)) ?? '', new Date())
+      const unwritten = await faultOf(writeKeysFile(path, text))
+      const sessions_ended = await endOthers({ allocation_id, generation, account, keys, over }, new Date(), { keepEnded })
+      if (unwritten !== undefined) throw unwritten
       // Only now: what is to go, goes, whatever sshd has become. But it is not said to be in force where sshd would read something else.
       await keepSshd({ allocation_id, generation }, username)
-      return { set_hash, fingerprints: keys.map(({ fingerprint }) => fingerprint), grant_ids: grantsOf(keys), sessions_ended }
+      const fingerprints = keys.map(({ fingerprint }) => fingerprint)
+      // All share one home: what somebody left there, or had another's session start, looks like the others'.
+      const may_have_left_processes = await mayRunOn(account)
+      return { set_hash, fingerprints, grant_ids: grantsOf(keys), sessions_ended, may_have_left_processes }
     }
 
-    const deprovisionUser: Hands['deprovisionUser'] = async ({ allocation_id, username }, generation): Promise<Done> => {
+    const removeWhole = async (
+      { allocation_id, username }: Managed,
+      generation: number,
+      telling = tell,
+      keepEnded?: KeepEnded,
+    ): Promise<Done> => {
       const path = keysFileOf(layout, username)
       const account = await findOurs(username, allocation_id)
       let sessions_ended: EndedSession[] = []
-      if (account) {
-        // Access first: nobody gets in while the rest is taken apart.
-        await writeKeysFile(path, keysText([]))
-        sessions_ended = await endOthers({ allocation_id, generation, account, keys: [] }, new Date(), true)
-        await removeAccount(layout, account)
-      }
-      await tellOfSessions({ layout, tell, of: { allocation_id, generation } }, undefined, await sessionsOf(username))
+      // Access first: nobody gets in while the rest is taken apart. No file lets in as few as an empty one.
+      const unwritten = account && (await faultOf(writeKeysFile(path, keysText([], generation)).catch(() => removeDurably(path))))
+      // Where somebody took the account away by hand, what came in by it is still there.
+      const ending = { allocation_id, generation, account: account ?? { username, uid: nobody }, keys: [] }
+      const untold = await faultOf(
+        endOthers(ending, new Date(), { is_leaving: true, telling, keepEnded }).then((ended) => {
+          sessions_ended = ended
+        }),
+      )
+      if (unwritten !== undefined) throw unwritten
+      if (account) await removeAccount(layout, account)
+      if (untold !== undefined) throw untold
+      await tellOfSessions({ layout, tell: telling, of: { allocation_id, generation } }, undefined, await sessionsOf(username))
       await removeDurably(path)
       askedAt.delete(username)
+      notRestored.delete(username)
       return { fingerprints: [], grant_ids: [], sessions_ended }
     }
+    const deprovisionUser: Hands['deprovisionUser'] = (params, generation, keepEnded) => removeWhole(params, generation, tell, keepEnded)
 
-    const drift: Hands['drift'] = async (wanted, now) => {
+    /** Whose node this machine was last: it outlives the state of the agent. */
+    const node_file = join(layout.keys_dir, '.node')
+    const putAway: Hands['putAway'] = async (node_id, isKept) => {
+      // What another node had is nothing that this one could tell of.
+      const is_told = node_id !== null && (await readIfThere(node_file))?.trim() === node_id
+      const others = (await managedAccounts(layout)).filter((account): account is Account & Managed => !isKept(account as Managed))
+      const away: Managed[] = []
+      let fault: unknown
+      for (const { allocation_id, username } of others)
+        try {
+          await removeWhole({ allocation_id, username }, 0, is_told ? tell : async () => {})
+          away.push({ allocation_id, username })
+          if (is_told)
+            await tell({ allocation_id, generation: 0, kind: 'drift_restored', at: new Date().toISOString(), found: 'account_left' })
+        } catch (error) {
+          // The others go all the same.
+          fault ??= error
+        }
+      for (const name of (await namesIn(layout.keys_dir)).filter(isUsername)) {
+        const account = await findAccount(name)
+        // One that could not be taken away has an empty file, which is better than none.
+        if (account === undefined || account.allocation_id === null) await removeDurably(keysFileOf(layout, name))
+      }
+      if (fault !== undefined) throw fault
+      if (node_id === null) await removeDurably(node_file)
+      else await writeAtomically(node_file, `${node_id}\n`)
+      return away
+    }
+
+    const drift: Hands['drift'] = async (wanted, now, keepEnded) => {
       const { allocation_id, username, generation } = wanted
       const of = { allocation_id, generation }
-      if (wanted.type === 'allocation.deprovision_user') return false
       const account = await findAccount(username)
-      await tellOfSessions({ layout, tell, of }, account?.uid, await sessionsOf(username))
+      const is_leaving = wanted.type === 'allocation.deprovision_user'
+      // One that was begun to be taken away stays without keys and sessions until it is.
+      if (is_leaving && account?.allocation_id !== allocation_id) return false
       const keys = keysOf(wanted)
-      const [path, text] = [keysFileOf(layout, username), keysText(keys)]
+      const [path, text] = [keysFileOf(layout, username), keysText(keys, generation)]
+      await requireNotLater(path, generation)
       const found = await driftOf(path, text)
-      if (found !== null) {
-        await writeKeysFile(path, text)
-        await tell({ ...of, kind: 'drift_restored', at: now.toISOString(), found })
-      }
+      const is_drift = found !== null && wanted.is_written !== false
+      const unwritten = found === null ? undefined : await faultOf(writeKeysFile(path, text))
+      // Ended before anything is told: to tell takes room, and time.
+      if (account?.allocation_id === allocation_id) await endOthers({ ...of, account, keys }, now, { is_leaving, keepEnded })
+      if (unwritten !== undefined) throw unwritten
+      await tellOfSessions({ layout, tell, of }, account?.uid, await sessionsOf(username))
+      if (is_drift) await tell({ ...of, kind: 'drift_restored', at: now.toISOString(), found })
       if (account?.allocation_id !== allocation_id) throw new HandsFailed(account ? 'username_taken' : 'no_such_account')
-      await endOthers({ ...of, account, keys }, now)
-      const is_told_again = isToBeAsked(username) && (await keepSshd(of, username))
-      return found !== null || is_told_again
+      const is_told_again = isToBeAsked(username) && (await keepSshd(of, username).catch(whereNotRestored(username)))
+      const left = notRestored.get(username)
+      if (left) throw left
+      return is_drift || is_told_again
     }
 
     const probe: Hands['probe'] = async () => {
@@ -135,5 +238,5 @@ export const realHands =
       return { facts: { ssh, session_groups: (await settleGroups(layout)) === null ? 'none' : 'yes' } }
     }
 
-    return { provisionUser, installKeys, deprovisionUser, drift, probe, close: async () => {} }
+    return { provisionUser, installKeys, deprovisionUser, drift, probe, putAway, close: async () => {} }
   }

@@ -51,7 +51,13 @@ groups=
 [ -f ${quoted(groupsFileOf(layout))} ] && read -r groups < ${quoted(groupsFileOf(layout))}
 group=none
 if [ -n "$groups" ] && mkdir "$groups/$session" 2> /dev/null; then
-  if echo "$PPID" 2> /dev/null > "$groups/$session/cgroup.procs"; then group=$groups/$session; else rmdir "$groups/$session"; fi
+  if echo "$PPID" 2> /dev/null > "$groups/$session/cgroup.procs"; then
+    group=$groups/$session
+    # So that one session cannot have all processes of the system, where that can be bounded.
+    [ -f "$group/pids.max" ] && echo 4096 2> /dev/null > "$group/pids.max"
+  else
+    rmdir "$groups/$session"
+  fi
 fi
 printf '%s\\n' "$user" "$type" "$blob" "\${PAM_RHOST:-}" "$group" "$(date -u +%Y-%m-%dT%H:%M:%S.%3NZ)" > "$sessions/.$session" || refuse
 mv "$sessions/.$session" "$sessions/$session" || refuse

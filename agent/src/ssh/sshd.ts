@@ -4,7 +4,7 @@ import { readIfThere, removeDurably, writeAtomically } from '../atomic-file.ts'
 import { HandsFailed } from '../hands.ts'
 import { ensureGroup } from './account.ts'
 import type { Layout } from './layout.ts'
-import { trustsUsersBefore, withHook } from './pam.ts'
+import { faultOfHook, includedBeside, withHook } from './pam.ts'
 import { isRootsSshd, processOf } from './processes.ts'
 import { sessionHook } from './session-hook.ts'
 import { run } from './system.ts'
@@ -27,6 +27,9 @@ const settingsOf = ({ keys_dir }: Layout): string => `  AuthorizedKeysFile ${key
   HostbasedAuthentication no
   GSSAPIAuthentication no
   PermitUserRC no
+  AllowAgentForwarding no
+  X11Forwarding no
+  PermitTunnel no
 `
 
 /** For managed accounts only. Of several parts that speak of an account the first wins, so the file must come before all others. */
@@ -61,12 +64,16 @@ const isHookInPlace = async (layout: Layout): Promise<boolean> => {
 const requireHook = async (layout: Layout, settings: ReadonlyMap<string, string>): Promise<void> => {
   if (settings.get('usepam') !== 'yes') throw new HandsFailed('sshd_without_pam')
   const pam = await readFile(layout.sshd.pam, 'utf8').catch(() => '')
-  if (pam !== withHook(pam, layout)) throw new HandsFailed('pam_not_told')
-  if (trustsUsersBefore(pam)) throw new HandsFailed('pam_trusts_users')
+  const included = includedBeside(layout.sshd.pam)
+  if (pam !== withHook(pam, layout, included)) throw new HandsFailed('pam_not_told')
+  const fault = faultOfHook(pam, layout, included)
+  if (fault) throw new HandsFailed(fault)
   if (!(await isHookInPlace(layout))) throw new HandsFailed('hook_missing')
 }
 
 const nothing_else = ['authorizedkeyscommand', 'trustedusercakeys', 'authorizedprincipalscommand']
+
+const not_allowed = ['allowagentforwarding', 'x11forwarding', 'permittunnel']
 
 /** That sshd reads our file for this account and no other. Asked of sshd, not of a file. */
 export const requireSshd = async (layout: Layout, username: string): Promise<void> => {
@@ -74,6 +81,8 @@ export const requireSshd = async (layout: Layout, username: string): Promise<voi
   await requireHook(layout, settings)
   if (settings.get('authorizedkeysfile') !== `${layout.keys_dir}/%u`) throw new HandsFailed('sshd_reads_other_keys')
   if (nothing_else.some((each) => (settings.get(each) ?? 'none') !== 'none')) throw new HandsFailed('sshd_reads_more_keys')
+  // All share one account: whoever is in could log in with the keys of an agent that another brought along, under his name.
+  if (not_allowed.some((each) => settings.get(each) !== 'no')) throw new HandsFailed('sshd_forwards_agents')
   if (settings.get('authenticationmethods') !== 'publickey') throw new HandsFailed('sshd_takes_more_than_keys')
 }
 
@@ -121,19 +130,23 @@ const allOrNone = async (files: readonly Written[], judge: () => Promise<void>):
   }
 }
 
+const unplaced = {
+  pam_trusts_users: 'or what it includes takes from users what programs of root are run with (user_readenv=1 before any session)',
+  pam_moves_sessions: 'or what it includes lets users have their say (user_readenv=1) before sessions get a group',
+}
+
 /** Puts hook, PAM lines and drop-in in place. What sshd would not take, or not go by, is taken back before it is told. */
 export const prepareSshd = async (layout: Layout): Promise<void> => {
   const { sshd, hook } = layout
   await requireTaken(layout, 'sshd does not take its configuration as it is, so nothing was changed')
   const pam = await readFile(sshd.pam, 'utf8')
-  if (trustsUsersBefore(withHook(pam, layout)))
-    throw new Error(
-      `${sshd.pam} takes from users what programs of root are run with (user_readenv=1 before any session); nothing was changed`,
-    )
+  const told = withHook(pam, layout, includedBeside(sshd.pam))
+  const fault = faultOfHook(told, layout, includedBeside(sshd.pam))
+  if (fault) throw new Error(`${fault}: ${sshd.pam} ${unplaced[fault]}; nothing was changed`)
   await mkdir(dirname(hook), { recursive: true, mode: 0o755 })
   const files = [
     { path: hook, text: sessionHook(layout), mode: 0o755 },
-    { path: sshd.pam, text: withHook(pam, layout), mode: 0o644 },
+    { path: sshd.pam, text: told, mode: 0o644 },
     { path: sshd.drop_in, text: dropIn(layout), mode: 0o644 },
   ]
   await allOrNone(files, async () => {
