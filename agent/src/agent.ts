@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { waitForTasks } from '@gatehouse/contract/nodes'
-import { isGone, openAllocationBook } from './allocation-book.ts'
+import { isGone, openAllocationBook, wantedOf } from './allocation-book.ts'
 import type { Answer, Door, Showing } from './door.ts'
 import { openDoor } from './door.ts'
-import type { MakeHands } from './hands.ts'
+import { type Ended, type Hands, HandsFailed, type MakeHands, NotRestored, type Wanted } from './hands.ts'
 import { deliveryIn, openIntake } from './intake.ts'
 import { openLanes } from './lanes.ts'
 import { newLink } from './link.ts'
@@ -11,7 +11,9 @@ import type { Log } from './log.ts'
 import { openOutbox } from './outbox.ts'
 import { pathOf } from './path-of.ts'
 import { pause, pauseAfter, sleeper } from './pauses.ts'
-import type { State } from './state.ts'
+import { failureOf } from './perform-task.ts'
+import { openPuttingAway } from './put-away-others.ts'
+import type { AllocationState, State } from './state.ts'
 import type { AgentStatus } from './status.ts'
 import { agent_version } from './version.ts'
 import { openWearing } from './wearing.ts'
@@ -65,7 +67,16 @@ export const startAgent = async ({
   const book = await openAllocationBook(state, now())
   const outbox = await openOutbox({ state, wearing, log, now, wake: () => unheard === 0 && speaking.wake() })
   const lanes = openLanes(8)
-  const hands = await makeHands(outbox.tell)
+  const system = await makeHands(outbox.tell)
+  const puttingAway = openPuttingAway({ hands: system, book, log, node_id: wearing.current().identity.node_id })
+  const hands: Hands = {
+    ...system,
+    // A new tenant does not come to where a former one may still be.
+    provisionUser: async (...asked) => {
+      if (!(await puttingAway.isDone())) throw new HandsFailed('accounts_left')
+      return system.provisionUser(...asked)
+    },
+  }
   const intake = openIntake({ wearing, book, outbox, lanes, hands, log, now })
   const link = newLink(log, now, { longest_pause_ms, refused_pause_ms })
   let renew_after = Date.parse(wearing.current().identity.renew_after)
@@ -133,30 +144,53 @@ export const startAgent = async ({
     }
   }
 
+  /** What cannot be put right is told when it is found, and again when it has become something else. */
+  const lookAfter = async (known: AllocationState, wanted: Wanted): Promise<void> => {
+    const { allocation_id, generation } = wanted
+    const before = known.trouble ?? null
+    // What was begun and is not done yet will be reported: with what was ended for it until then.
+    const keepEnded = known.applied?.generation === known.begun ? undefined : (ended: Ended) => book.noteEnded(allocation_id, ended)
+    const looked = await hands.drift(wanted, now(), keepEnded).then(
+      (is_drift) => ({ is_drift, is_written: true, trouble: null }),
+      (error: unknown) => ({ is_drift: false, is_written: error instanceof NotRestored, trouble: failureOf(error), error }),
+    )
+    if (looked.trouble !== null && looked.trouble !== before) {
+      const why = 'error' in looked && looked.error instanceof Error ? looked.error.message : 'unknown'
+      log('error', 'drift_not_restored', { allocation_id, failure: looked.trouble, why })
+      await outbox.tell({ kind: 'drift_found', at: now().toISOString(), allocation_id, generation, failure: looked.trouble })
+    }
+    const is_first_written = looked.is_written && known.begun_task?.is_written === false
+    if (!looked.is_drift && looked.trouble === before && !is_first_written) return
+    await book.keep({
+      ...(book.get(allocation_id) ?? known),
+      ...(is_first_written ? { begun_task: { ...known.begun_task!, is_written: true } } : {}),
+      ...(looked.is_drift ? { drift_found_at: now().toISOString() } : {}),
+      trouble: looked.trouble,
+    })
+  }
+
   /** In the lane of its allocation, so that nothing is put back in the midst of a task. */
   const keepLikeWanted = (allocation_id: string): void => {
     if (lanes.isBusy(allocation_id)) return
     lanes.add(allocation_id, async () => {
       const known = book.get(allocation_id)
-      // One that was begun and not finished is followed by the same task or a later one: what was before it is not to be brought back.
-      if (!known?.applied || known.applied.generation !== known.begun || isGone(known)) return
-      const { username, applied } = known
-      try {
-        const is_drift = await hands.drift({ allocation_id, username, ...applied }, now())
-        if (is_drift) await book.keep({ ...known, drift_found_at: now().toISOString() })
-      } catch (error) {
+      const wanted = known && !isGone(known) ? wantedOf(known) : undefined
+      if (!known || !wanted) return
+      await lookAfter(known, wanted).catch((error: unknown) => {
         log('error', 'drift_not_judged', { allocation_id, why: error instanceof Error ? error.message : 'unknown' })
-      }
+      })
     })
   }
 
   const keeping = async (): Promise<void> => {
     while (!isStopping()) {
+      await puttingAway.isDone()
       for (const { allocation_id } of book.all()) keepLikeWanted(allocation_id.toLowerCase())
       await pause(drift_ms, stopping.signal)
     }
   }
 
+  await puttingAway.isDone()
   log('info', 'agent_started', { node_id: wearing.current().identity.node_id, agent_version })
   const loops = Promise.all([asking(), reporting(), keeping()])
 
@@ -165,13 +199,13 @@ export const startAgent = async ({
       const { identity } = wearing.current()
       return {
         node_id: identity.node_id,
-        url: identity.url,
+        url: url ?? identity.url,
         agent_version,
         started_at,
         certificate: { expires_at: identity.expires_at, renew_after: new Date(renew_after).toISOString() },
         server: link.state(),
         signers: intake.kids(),
-        allocations: book.all().map(({ allocation_id, username, begun, applied, drift_found_at }) => ({
+        allocations: book.all().map(({ allocation_id, username, begun, applied, drift_found_at, trouble }) => ({
           allocation_id,
           username,
           generation_begun: begun,
@@ -179,7 +213,9 @@ export const startAgent = async ({
           type: applied?.type ?? null,
           applied_at: applied?.at ?? null,
           drift_found_at,
+          trouble: trouble ?? null,
         })),
+        accounts_left: puttingAway.failure(),
         waiting: outbox.waiting(),
         refused_tasks: intake.refused(),
       }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type RunningAgent, startAgent } from './agent.ts'
+import { clear } from './clear.ts'
 import { askRunning, hangDoorbell } from './doorbell.ts'
 import { enrol } from './enrol.ts'
 import { HandsFailed } from './hands.ts'
@@ -43,6 +44,13 @@ const runAgent = async ({ settings: { state_dir, layout, url } }: Command): Prom
   }
 }
 
+const clearMachine = async ({ settings: { state_dir, layout } }: Command): Promise<void> => {
+  if ((await askRunning(state_dir)) !== undefined) throw new Error('the agent runs; stop it first')
+  const away = await clear(state_dir, await realHands(layout)(async () => {}))
+  for (const { username, allocation_id } of away) say(`${username} is gone (allocation ${allocation_id}).\n`)
+  say('No managed account is left, and this machine is no node any more.\n')
+}
+
 const showStatus = async ({ settings: { state_dir }, is_json }: Command): Promise<void> => {
   const answer = await askRunning(state_dir)
   const status = answer === undefined ? null : (JSON.parse(answer) as AgentStatus | null)
@@ -65,6 +73,8 @@ const main = async (args: readonly string[]): Promise<void> => {
       return
     case 'run':
       return runAgent(command)
+    case 'clear':
+      return clearMachine(command)
     case 'status':
       return showStatus(command)
     case 'version':

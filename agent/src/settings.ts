@@ -25,6 +25,7 @@ export const usage = `gatehouse-agent: the hands of a Gatehouse node
   gatehouse-agent prepare                   tell sshd and PAM of managed accounts; once, and after each update
   gatehouse-agent run                       perform what the control plane asks for, until stopped
   gatehouse-agent status [--json]           what the running agent knows
+  gatehouse-agent clear                     for a machine that is a node no more: takes away every managed account with its home, and the state
   gatehouse-agent version
 
   --config FILE   settings as JSON (${usual_file} if it is there): state_dir, url, layout

@@ -17,7 +17,11 @@ export interface AgentStatus {
     readonly type: string | null
     readonly applied_at: string | null
     readonly drift_found_at: string | null
+    /** What is not as it should be and could not be put right, in a word. */
+    readonly trouble: string | null
   }[]
+  /** Why accounts of a former node could not be put away; null: there are none. */
+  readonly accounts_left: string | null
   readonly waiting: { readonly reports: number; readonly events: number }
   readonly refused_tasks: Refused
 }
@@ -37,16 +41,20 @@ export const sentencesOf = (status: AgentStatus): string => {
     `to be told      ${waiting.reports} reports, ${waiting.events} events`,
     `refused tasks   ${refused_tasks.count}${refused_tasks.last ? `, the last at ${refused_tasks.last.at}: ${refused_tasks.last.reason}` : ''}`,
     `allocations     ${allocations.length}`,
-    ...allocations.map(({ allocation_id, username, generation_begun, generation_applied, type, drift_found_at }) => {
+    ...allocations.map(({ allocation_id, username, generation_begun, generation_applied, type, drift_found_at, trouble }) => {
       const unfinished = generation_begun === generation_applied ? '' : `, ${generation_begun} begun and not finished`
-      return `  ${allocation_id}  ${username}  generation ${generation_applied ?? 0} (${short(type)})${unfinished}${drift_found_at ? `, changed by hand, found ${drift_found_at}` : ''}`
+      return `  ${allocation_id}  ${username}  generation ${generation_applied ?? 0} (${short(type)})${unfinished}${drift_found_at ? `, changed by hand, found ${drift_found_at}` : ''}${trouble === null ? '' : `, NOT AS IT SHOULD BE: ${trouble}`}`
     }),
   ]
+  if (status.accounts_left !== null)
+    lines.push('', `Accounts of a former node could not be put away (${status.accounts_left}); until they are, nobody new is let in here.`)
   if (server.state === 'refused')
     lines.push(
       '',
       'The server does not take this node’s certificate: it was retired, enrolled elsewhere, or away for too long.',
-      'What was granted here still ends at its time. To come back: gatehouse-agent enrol with a new token.',
+      'What was granted here still ends at its time. The list of nodes says which it is.',
+      'Retired: it does not come back. Stop the agent, put its accounts away with gatehouse-agent clear, and register the machine anew.',
+      'Otherwise: stop the agent, gatehouse-agent enrol with a new token of the same node, and start it.',
     )
   return `${lines.join('\n')}\n`
 }

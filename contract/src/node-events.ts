@@ -11,10 +11,10 @@ const SessionId = Type.String({ pattern: '^[A-Za-z0-9._-]{1,100}$' })
 /** Why a session ended: by itself, or because the agent ended it. `lost`: the agent found it gone and did not see it go. */
 export const sessionEnds = ['closed', 'key_removed', 'key_expired', 'account_removed', 'lost'] as const
 
-/** What happened on a node without anybody having asked for it. Sessions come with their id and key, ends with their cause, a drift with what was found. */
+/** What happened on a node without anybody having asked for it. Sessions come with their id and key, ends with their cause, a drift that was put right with what was found, and one that could not be with why not. */
 export const NodeEvent = Named('NodeEvent', {
   event_id: Id('node event'),
-  kind: OneOf(['session_started', 'session_ended', 'drift_restored']),
+  kind: OneOf(['session_started', 'session_ended', 'drift_restored', 'drift_found']),
   at: Instant,
   allocation_id: Id('allocation'),
   /** The set that was in force. */
@@ -26,7 +26,9 @@ export const NodeEvent = Named('NodeEvent', {
   processes_ended: maybe(Count),
   may_have_left_processes: maybe(Type.Boolean()),
   /** Of a drift: what was found. */
-  found: maybe(OneOf(['changed', 'missing', 'not_ours', 'sshd_reads_more'])),
+  found: maybe(OneOf(['changed', 'missing', 'not_ours', 'sshd_reads_more', 'account_left'])),
+  /** Of a drift that could not be put right: the word for why not. */
+  failure: maybe(Type.String({ pattern: '^[a-z_]{1,63}$', minLength: 1, maxLength: 63 })),
 })
 export type NodeEvent = Static<typeof NodeEvent>
 

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TaskParams } from '@gatehouse/contract/node-tasks'
-import { readIfThere, removeDurably, writeAtomically } from '../../agent/src/atomic-file.ts'
+import { namesIn, readIfThere, removeDurably, writeAtomically } from '../../agent/src/atomic-file.ts'
 import { type Hands, HandsFailed, type MakeHands } from '../../agent/src/hands.ts'
 
 /** An account as it stands on paper. */
@@ -40,13 +40,24 @@ export const paperHands = (folder: string, changed: (hands: Hands) => Hands = (h
         return { fingerprints: [], sessions_ended: [] }
       },
       probe: async () => ({ facts: { hands: 'paper' } }),
-      drift: async ({ allocation_id, username, type, generation, params }, now) => {
+      drift: async ({ allocation_id, username, type, generation, params, is_written = true }, now) => {
+        if (type === 'allocation.deprovision_user') return false
         const keys = type === 'allocation.install_authorized_keys' ? (params as Install).keys.map(({ fingerprint }) => fingerprint) : []
         const found = await readAccount(folder, username)
         if (JSON.stringify(found?.keys) === JSON.stringify(keys)) return false
         await write(username, { allocation_id, keys })
+        if (!is_written) return false
         await tell({ kind: 'drift_restored', at: now.toISOString(), allocation_id, generation, found: found ? 'changed' : 'missing' })
         return true
+      },
+      putAway: async (_node_id, isKept) => {
+        const names = (await namesIn(folder)).map((name) => name.replace(/\.json$/, ''))
+        const found = await Promise.all(
+          names.map(async (username) => ({ username, allocation_id: (await readAccount(folder, username))!.allocation_id })),
+        )
+        const others = found.filter((account) => !isKept(account))
+        for (const { username } of others) await removeDurably(fileOf(folder, username))
+        return others
       },
       close: async () => {},
     })

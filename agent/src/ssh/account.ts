@@ -81,13 +81,26 @@ const change = async (failure: string, program: string, args: readonly string[])
   throw new HandsFailed(failure, new Error(`${program} ended with ${ran!.code}: ${ran!.stderr.trim().slice(0, 200)}`))
 }
 
+/** Which numbers the system lets accounts use within their containers. */
+const lentNumbers = async (list: string): Promise<{ readonly first: number; readonly after: number }[]> =>
+  [...(await readFile(list, 'utf8').catch(() => '')).matchAll(/^[^:\n]+:(\d+):(\d+)$/gm)].map(([, first, count]) => ({
+    first: Number(first),
+    after: Number(first) + Number(count),
+  }))
+
 /** The next number that no account and no account's group has had: kept beside the keys, so that it outlives every account. */
 const nextUid = async ({ keys_dir, first_uid }: Layout): Promise<number> => {
   const path = join(keys_dir, '.next-uid')
   const kept = Number(await readFile(path, 'utf8').catch(() => ''))
   let uid = Number.isInteger(kept) && kept >= first_uid ? kept : first_uid
   const isTaken = async (list: string) => (await run('/usr/bin/getent', [list, `${uid}`])).code === 0
-  while ((await isTaken('passwd')) || (await isTaken('group'))) uid += 1
+  // What is one account's within its containers must not be another's outside of them.
+  const lent = [...(await lentNumbers('/etc/subuid')), ...(await lentNumbers('/etc/subgid'))]
+  for (let from: number | undefined = uid; from !== undefined; ) {
+    uid = from
+    const range = lent.find(({ first, after }) => uid >= first && uid < after)
+    from = range?.after ?? ((await isTaken('passwd')) || (await isTaken('group')) ? uid + 1 : undefined)
+  }
   await writeAtomically(path, `${uid + 1}\n`)
   return uid
 }

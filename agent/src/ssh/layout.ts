@@ -40,14 +40,17 @@ export const usualLayout: Layout = {
     pam: '/etc/pam.d/sshd',
     pid_file: '/run/sshd.pid',
   },
-  first_uid: 200_000,
+  // Above what systems lend to containers (by login.defs up to 600 100 000, by systemd up to 1 879 048 191), and below what systemd keeps for
+  // files of others (from 2 147 352 576) and for programs that count with a sign.
+  first_uid: 2_000_000_000,
 }
 
 const username = /^gh-[a-z0-9]{6,20}$/
+export const isUsername = (name: string): boolean => username.test(name)
 
 /** The signature vouches for a name; that it is no path is seen here again, where it becomes one. */
 export const requireUsername = (name: string): string => {
-  if (!username.test(name)) throw new Error('this is no name of a managed account')
+  if (!isUsername(name)) throw new Error('this is no name of a managed account')
   return name
 }
 

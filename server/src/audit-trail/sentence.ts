@@ -16,6 +16,7 @@ const told: Record<string, string> = {
   'allocation.access_grant.create': 'let {grantee_user_id} in with the key {fingerprint}',
   'allocation.access_grant.revoke': 'ended the access of {grantee_user_id} with the key {fingerprint} ({cause})',
   'allocation.access_drift': 'found the keys of the allocation changed by hand on the node ({found}), and put them right',
+  'allocation.access_drift.not_restored': 'found access on the node other than it should be, and could not put it right ({failure})',
   'allocation.activate': 'opened the allocation',
   'allocation.ask_again': 'asked the node again for what it owes',
   'allocation.clear': 'put away what was left of the failed allocation',

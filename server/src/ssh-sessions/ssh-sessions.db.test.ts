@@ -261,6 +261,17 @@ describe('what is repeated, late or wrong', () => {
     ])
   })
 
+  test('SG-20 what the node could not put right is told of as that, as high, and only with why not', async () => {
+    const { id } = await peopled()
+    const drift = happened('drift_found', id, { failure: 'sshd_reads_more_keys' })
+    await told(drift)
+    expect(await drifts(id)).toEqual([])
+    expect(await stage.recordOf('allocation.access_drift.not_restored', id)).toMatchObject([
+      { tenant_id: org.aurora, severity: 'high', metadata: { failure: 'sshd_reads_more_keys', found_at: drift.at } },
+    ])
+    expect((await tell([happened('drift_found', id)])).status).toBe(400)
+  })
+
   test('SG-22 a node tells of its own allocations alone: another’s and one that is not there answer alike, and nothing is kept', async () => {
     const { id, his } = await peopled()
     const before = (await refusals()).length
