@@ -179,6 +179,19 @@ describe.skipIf(!hasPart('sshd'))('sessions end with their keys (needs sshd)', (
     await staying.close()
   })
 
+  test('SG-19 SG-21 it ended because its time was over, also where the next set was there first (needs sshd)', async () => {
+    const account = await stage.account()
+    const [owner, member] = [stage.pair('owner'), stage.pair('member')]
+    const ends = Date.now() + 4000
+    await account.install([desired(owner), desired(member, new Date(ends).toISOString())])
+    const leaving = await stayIn(stage.sshd, account.username, member)
+    await pause(ends - Date.now() + 10)
+    await account.install([desired(owner)])
+    await leaving.ended
+    expect(stage.told.at(-1)).toMatchObject({ kind: 'session_ended', end: 'key_expired', fingerprint: member.fingerprint })
+    await account.remove()
+  })
+
   test('SG-19 a key that is taken away between being shown and the session’s beginning does not open it (needs sshd)', async () => {
     const { account, member, set } = await twoPeople()
     const { hook } = stage.sshd.layout
