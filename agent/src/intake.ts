@@ -67,9 +67,19 @@ export const openIntake = (parts: Parts): Intake => {
     await outbox.report(task_id!, { outcome: 'failed', generation: generation!, failure: reason })
   }
 
+  /** The report is on disk now, and has it. */
+  const dropEnded = async ({ params }: VerifiedTask): Promise<void> => {
+    const known = parts.book.get((params as { allocation_id?: string }).allocation_id ?? '')
+    if (!known?.ended) return
+    const { ended: _said, ...rest } = known
+    await parts.book.keep(rest)
+  }
+
   const perform = async (task: VerifiedTask): Promise<void> => {
     try {
-      await outbox.report(task.task_id, await performTask(parts, task))
+      const result = await performTask(parts, task)
+      await outbox.report(task.task_id, result)
+      if (result.outcome === 'completed') await dropEnded(task)
     } catch (error) {
       // Nothing was reported: it comes again.
       log('error', 'task_not_kept', { task_id: task.task_id, why: error instanceof Error ? error.message : 'unknown' })

@@ -106,6 +106,7 @@ describe.skipIf(!hasPart('sshd'))('who logs in to an account of a node (needs ss
       expect(readFileSync(keysFile(account), 'utf8')).toBe(before)
       expect(before.trim().split('\n')).toEqual([
         expect.stringMatching(/^#/),
+        expect.stringMatching(/^# generation \d+$/),
         `${own!.key_type} ${own!.blob} gatehouse:${good.holders[0]!.grant_id}`,
       ])
       expect(await logIn(stage.sshd, account.username, own!)).toEqual(isIn(account.username))
@@ -254,6 +255,26 @@ describe.skipIf(!hasPart('sshd'))('who logs in to an account of a node (needs ss
     expect(readFileSync(elsewhere, 'utf8')).toBe(`${strange.line}\n`)
     expect(await logIn(stage.sshd, account.username, strange)).toEqual(refused)
     expect(await logIn(stage.sshd, account.username, own)).toEqual(isIn(account.username))
+  })
+
+  test('SG-10 SG-20 an older state does not bring back a key that was taken away since (needs sshd)', async () => {
+    const account = await stage.account()
+    const [own, gone] = [stage.pair(), stage.pair()]
+    const older = [desired(own), desired(gone)]
+    await account.install(older)
+    await account.install([desired(own)])
+    const { allocation_id, username } = account
+    const params = { allocation_id, username, keys: older, set_hash: 'h' } as never
+    const wanted = { allocation_id, username, type: 'allocation.install_authorized_keys', generation: 2, params } as const
+    await expect(stage.hands.drift(wanted, new Date())).rejects.toThrow('later_set_in_force')
+    await expect(stage.hands.installKeys(params, 2)).rejects.toThrow('later_set_in_force')
+    expect(await logIn(stage.sshd, username, gone)).toEqual(refused)
+    // What the account has written itself says nothing of how new it is.
+    const lie = await writeAtHome(account, 'lie', readFileSync(keysFile(account), 'utf8').replace(/generation \d+/, 'generation 99'), 0o644)
+    linkInstead(keysFile(account), lie)
+    expect(await account.drift()).toBe(true)
+    expect(await logIn(stage.sshd, username, own)).toEqual(isIn(username))
+    await account.remove()
   })
 
   test('SG-15 nothing is written into a folder that is not root’s alone (needs sshd)', async () => {

@@ -40,14 +40,17 @@ describe.skipIf(!hasPart('sshd'))('a writer of keys that is killed (needs sshd)'
     await account.install(both)
     const { allocation_id, username } = account
     const params = { allocation_id, username, keys: one, set_hash: 'h' } as TaskParams<'allocation.install_authorized_keys'>
-    const order: Order = { layout: stage.sshd.layout, params, generation: 9, ...more }
+    const path = join(stage.sshd.layout.keys_dir, account.username)
+    const before = Number(/^# generation (\d+)$/m.exec(readFileSync(path, 'utf8'))![1])
+    const generation = before + 1
+    const order: Order = { layout: stage.sshd.layout, params, generation, ...more }
     const child = spawn(process.execPath, ['test/ssh/mortal-writer.ts', JSON.stringify(order), step], {
       stdio: ['ignore', 'ignore', 'inherit'],
     })
     expect(await once(child, 'exit')).toEqual([null, 'SIGKILL'])
-    const path = join(stage.sshd.layout.keys_dir, account.username)
     const { uid, gid, mode } = statSync(path)
-    return { found: readFileSync(path, 'utf8'), who: [uid, gid, mode & 0o7777], both: keysText(both), one: keysText(one), set: one }
+    const texts = { found: readFileSync(path, 'utf8'), both: keysText(both, before), one: keysText(one, generation) }
+    return { ...texts, who: [uid, gid, mode & 0o7777], set: one, generation }
   }
 
   test.for(steps)(
@@ -63,13 +66,13 @@ describe.skipIf(!hasPart('sshd'))('a writer of keys that is killed (needs sshd)'
   )
 
   test('SG-10 S7 after all of it the one who stays gets in and the other does not, and the next agent finds no halves (needs sshd)', async () => {
-    const { set } = await killAt('amid the writing')
+    const { set, generation } = await killAt('amid the writing')
     const halves = () => readdirSync(stage.sshd.layout.keys_dir).filter((name) => name.endsWith('.part'))
     expect(halves()).not.toEqual([])
     const other = await stage.otherHands()
     expect(halves()).toEqual([])
     const { allocation_id, username } = account
-    await other.installKeys({ allocation_id, username, keys: set, set_hash: randomUUID() } as never, 10)
+    await other.installKeys({ allocation_id, username, keys: set, set_hash: randomUUID() } as never, generation)
     expect(await logIn(stage.sshd, username, staying!)).toMatchObject({ code: 0 })
     expect(await logIn(stage.sshd, username, leaving!)).toMatchObject({ code: 255 })
   })

@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat } from 'node:fs/promises'
+import { chmod, mkdir, readFile, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { readIfThere, removeDurably, writeAtomically } from '../atomic-file.ts'
 import { HandsFailed } from '../hands.ts'
@@ -41,7 +41,9 @@ ${settingsOf(layout)}Match all
 `
 
 export const ensureFolders = async ({ keys_dir, sessions_dir }: Layout): Promise<void> => {
-  await mkdir(keys_dir, { recursive: true, mode: 0o755 })
+  // sshd finds a file by its name, as the account; which others there are is nobody's to list.
+  await mkdir(keys_dir, { recursive: true, mode: 0o711 })
+  if ((await modeOf(keys_dir)) === 0o755) await chmod(keys_dir, 0o711)
   await mkdir(sessions_dir, { recursive: true, mode: 0o700 })
 }
 
