@@ -137,6 +137,8 @@ export const ensureAccount = async (layout: Layout, username: string, allocation
     // The same number for both: the system would give that of a group again as soon as it is free.
     await change('account_not_made', '/usr/sbin/groupadd', ['--gid', `${uid}`, username])
     await change('account_not_made', '/usr/sbin/useradd', [
+      // A list by number would become as long as the number.
+      '--no-log-init',
       ...['--uid', `${uid}`, '--gid', `${uid}`, '--groups', layout.group, '--create-home', '--home-dir', home, '--key', 'HOME_MODE=0700'],
       ...['--shell', '/bin/bash', '--comment', `gatehouse allocation ${allocation_id}`, '--password', '*', username],
     ])

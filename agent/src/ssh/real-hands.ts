@@ -137,7 +137,11 @@ export const realHands =
       await requireNotLater(path, generation)
       const over = overIn((await readIfThere(path)) ?? '', new Date())
       const unwritten = await faultOf(writeKeysFile(path, text))
-      const sessions_ended = await endOthers({ allocation_id, generation, account, keys, over }, new Date(), { keepEnded })
+      const sessions_ended = await endOthers({ allocation_id, generation, account, keys, over }, new Date(), { keepEnded }).catch(
+        (error: unknown) => {
+          throw unwritten ?? error
+        },
+      )
       if (unwritten !== undefined) throw unwritten
       // Only now: what is to go, goes, whatever sshd has become. But it is not said to be in force where sshd would read something else.
       await keepSshd({ allocation_id, generation }, username)

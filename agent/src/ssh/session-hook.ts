@@ -61,6 +61,15 @@ if [ -n "$groups" ] && mkdir "$groups/$session" 2> /dev/null; then
 fi
 printf '%s\\n' "$user" "$type" "$blob" "\${PAM_RHOST:-}" "$group" "$(date -u +%Y-%m-%dT%H:%M:%S.%3NZ)" > "$sessions/.$session" || refuse
 mv "$sessions/.$session" "$sessions/$session" || refuse
-grep -qF -- "$type $blob " "$keys/$user" 2> /dev/null || refuse
+line=$(grep -m 1 -F -- "$type $blob " "$keys/$user" 2> /dev/null) || refuse
+# Its end may have come since sshd looked; the second that is named is the last.
+case "$line" in
+  expiry-time=\\"*)
+    end=\${line#*\\"}
+    end=\${end%%Z\\"*}
+    case "$end" in *[!0-9]* | '') refuse ;; esac
+    [ "$(date -u +%Y%m%d%H%M%S)" -le "$end" ] || refuse
+    ;;
+esac
 exit 0
 `

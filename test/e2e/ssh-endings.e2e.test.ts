@@ -1,0 +1,99 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { prepareSshd } from '../../agent/src/ssh/sshd.ts'
+import { hasPart } from '../../tools/test/parts.ts'
+import { logIn, stayIn } from '../ssh/client.ts'
+import { desired, type SshStage, sshStage } from '../ssh/stage.ts'
+
+const twoPeople = async (stage: SshStage) => {
+  const account = await stage.account()
+  const [owner, member] = [stage.pair('owner'), stage.pair('member')]
+  const set = { owner: desired(owner), member: desired(member) }
+  await account.install([set.owner, set.member])
+  return { account, owner, member, set }
+}
+const withStage = async (changed: Parameters<typeof sshStage>[0], act: (stage: SshStage) => Promise<void>) => {
+  const stage = await sshStage(changed)
+  try {
+    await act(stage)
+  } finally {
+    await stage.stop()
+  }
+}
+
+describe.skipIf(!hasPart('sshd'))('what is to end ends, whatever else cannot be done (needs sshd)', () => {
+  test('SG-19 S15 who fills the disk is out when his key goes (needs sshd)', async () => {
+    const disk = mkdtempSync('/var/lib/gatehouse-test-full-')
+    execFileSync('/usr/bin/mount', ['-t', 'tmpfs', '-o', 'mode=0755,size=64m,nr_inodes=300', 'none', disk])
+    const places = { keys_dir: join(disk, 'keys'), sessions_dir: join(disk, 'sessions'), homes_dir: join(disk, 'homes') }
+    for (const each of Object.values(places)) mkdirSync(each, { mode: each === places.sessions_dir ? 0o700 : 0o755 })
+    try {
+      await withStage(places, async (stage) => {
+        const { account, member, set } = await twoPeople(stage)
+        const there = await stayIn(stage.sshd, account.username, member)
+        there.say('i=0; while : > f$i; do i=$((i+1)); done 2>/dev/null; echo full')
+        expect(await there.next()).toContain('full')
+        await expect(account.install([set.owner])).rejects.toThrow('disk_full')
+        await there.ended
+        expect(existsSync(join(places.keys_dir, account.username))).toBe(false)
+        expect(await logIn(stage.sshd, account.username, member)).toMatchObject({ code: 255 })
+        // Nothing could be told of it; but what filled the disk is gone, and so there is room for the same again.
+        await expect(account.remove()).rejects.toThrow('no space left')
+        expect(existsSync(join(places.homes_dir, account.username))).toBe(false)
+        await account.remove()
+      })
+    } finally {
+      execFileSync('/usr/bin/umount', ['-l', disk])
+      rmdirSync(disk)
+    }
+  })
+
+  test('SG-19 who is in when the account is taken away by hand is out when it is released (needs sshd)', async () => {
+    await withStage({}, async (stage) => {
+      const { account, owner } = await twoPeople(stage)
+      const there = await stayIn(stage.sshd, account.username, owner)
+      execFileSync('/usr/sbin/userdel', ['-f', account.username], { stdio: 'ignore' })
+      expect((await account.remove()).sessions_ended).toMatchObject([{ fingerprint: owner.fingerprint }])
+      await there.ended
+    })
+  })
+
+  test('SG-19 a receipt says that something may go on where others are in (needs sshd)', async () => {
+    await withStage({}, async (stage) => {
+      const { account, owner, set } = await twoPeople(stage)
+      expect((await account.install([set.owner])).may_have_left_processes).toBe(false)
+      const there = await stayIn(stage.sshd, account.username, owner)
+      expect((await account.install([set.owner])).may_have_left_processes).toBe(true)
+      await account.remove()
+      await there.ended
+    })
+  })
+
+  test('SG-21 nobody chooses what the hook runs by a file that PAM includes (needs sshd)', async () => {
+    const included = `/etc/pam.d/gatehouse-test-${process.pid}`
+    try {
+      await withStage({}, async (stage) => {
+        const { pam } = stage.sshd.layout.sshd
+        writeFileSync(included, 'session required pam_env.so user_readenv=1\n')
+        const lines = readFileSync('/etc/pam.d/sshd', 'utf8')
+          .split('\n')
+          .filter((line) => !line.includes('pam_env'))
+        writeFileSync(pam, `${lines.join('\n')}\n@include ${included.split('/').at(-1)}\n`)
+        await prepareSshd(stage.sshd.layout)
+        const told = readFileSync(pam, 'utf8')
+        expect(told.indexOf('pam_exec.so')).toBeLessThan(told.indexOf(`@include ${included.split('/').at(-1)}`))
+        const { account, member } = await twoPeople(stage)
+        const log = join(stage.sshd.folder, 'homes', account.username, 'loaded')
+        const plant = `printf 'LD_DEBUG DEFAULT=files\\nLD_DEBUG_OUTPUT DEFAULT=${log}\\n' > .pam_environment`
+        await logIn(stage.sshd, account.username, member, plant)
+        const seen = await logIn(stage.sshd, account.username, member, `find . -name 'loaded*' -user root`)
+        expect(seen).toMatchObject({ code: 0, said: '' })
+        await account.remove()
+      })
+    } finally {
+      rmSync(included, { force: true })
+    }
+  })
+})
