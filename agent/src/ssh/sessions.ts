@@ -95,11 +95,19 @@ const sessionsOf = async (layout: Layout, username: string): Promise<Session[]> 
  * Whether something that a session began may still run. Where it had no group, what it left behind looks like anybody's, and the session
  * stays known for as long as there is something of that kind.
  */
-export const mayRun = async (layout: Layout, uid: number | undefined, session: Session): Promise<boolean> => {
+export const mayRun = async (uid: number | undefined, session: Session, isAnyBeside: () => Promise<boolean>): Promise<boolean> => {
   if (session.cgroup !== null) return (await pidsIn(session.cgroup)).length > 0
   if (await isOpen(session)) return true
   if (uid === undefined || !(await isOfThisBoot(session))) return false
-  return (await runningBeside(uid, () => sessionsOf(layout, session.username))).length > 0
+  return isAnyBeside()
+}
+/** Looked for once, however many ask: whoever asks must have been seen closed before the first did. */
+export const lookBeside = (layout: Layout, uid: number | undefined, username: string): (() => Promise<boolean>) => {
+  let looked: Promise<boolean> | undefined
+  return () => {
+    looked ??= runningBeside(uid!, () => sessionsOf(layout, username)).then((beside) => beside.length > 0)
+    return looked
+  }
 }
 
 const mayBeOpen = async (session: Session): Promise<boolean> =>

@@ -5,8 +5,8 @@ import { afterAll, expect, test } from 'vitest'
 import type { Happening } from '../hands.ts'
 import { usualLayout } from './layout.ts'
 import { processOf } from './processes.ts'
-import { readSessions } from './sessions.ts'
-import { tellOfSessions } from './tell-of-sessions.ts'
+import { endSessions, readSessions } from './sessions.ts'
+import { tellOfEnded, tellOfSessions } from './tell-of-sessions.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-sessions-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -41,6 +41,35 @@ test('SG-21 a session that was open a moment ago was closed; of one that is foun
   // With the system, in an earlier run of it.
   written('4194402.1.0badb007', 5)
   expect(await look()).toEqual([['lost', 5]])
+})
+
+test('SG-19 SG-21 what a session had left running when its connection was closed, and is ended with its key, is told of as well', async () => {
+  const path = written(`4194403.1.${boot}`, 4)
+  const [session] = await readSessions(layout)
+  const told: Happening[] = []
+  const telling = { layout, of, tell: async (happening: Happening) => void told.push(happening) }
+  // Something of the account still runs, so that it stays known.
+  await tellOfSessions(telling, process.getuid!(), [session!])
+  expect([told.at(-1)!.end, existsSync(path)]).toEqual(['closed', true])
+  const { session_id, fingerprint } = session!
+  await tellOfEnded(
+    telling,
+    [session!],
+    [{ session_id, fingerprint, processes_ended: 2, may_have_left_processes: false }],
+    () => 'key_removed',
+  )
+  expect(told.at(-1)).toMatchObject({ kind: 'session_ended', end: 'key_removed', session_id, processes_ended: 2 })
+  expect(existsSync(path)).toBe(false)
+})
+
+test('SG-19 whoever died amid the ending of a session is followed by one who knows that it was ended', async () => {
+  const path = written(`4194404.1.${boot}`, 4)
+  const [session] = await readSessions(layout)
+  const account = { username: 'gh-aaaaaa', uid: 2_000_000_001 }
+  expect(await endSessions(layout, account, [session!])).toEqual([])
+  writeFileSync(`${path}.told-ending`, '')
+  expect(await endSessions(layout, account, [session!])).toMatchObject([{ session_id: session!.session_id, processes_ended: 0 }])
+  rmSync(path)
 })
 
 test('SG-21 a session that is open is seen at each look', async () => {

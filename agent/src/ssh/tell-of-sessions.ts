@@ -1,7 +1,18 @@
 import { access, writeFile } from 'node:fs/promises'
 import type { Happening, Tell, Wanted } from '../hands.ts'
 import type { Layout } from './layout.ts'
-import { type EndedSession, forgetSession, isOfThisBoot, isOpen, lastSeen, markOf, mayRun, noteSeen, type Session } from './sessions.ts'
+import {
+  type EndedSession,
+  forgetSession,
+  isOfThisBoot,
+  isOpen,
+  lastSeen,
+  lookBeside,
+  markOf,
+  mayRun,
+  noteSeen,
+  type Session,
+} from './sessions.ts'
 
 type Of = Pick<Wanted, 'allocation_id' | 'generation'>
 
@@ -44,14 +55,16 @@ const endOf = async (layout: Layout, session: Session): Promise<Pick<Happening, 
 
 /** Tells who came and who went. A session whose connection is closed stays known as long as something that it started still runs. */
 export const tellOfSessions = async (telling: Telling, uid: number | undefined, sessions: readonly Session[]): Promise<void> => {
-  for (const session of sessions) {
+  const are_open = await Promise.all(sessions.map(isOpen))
+  const isAnyBeside = lookBeside(telling.layout, uid, sessions[0]?.username ?? '')
+  for (const [index, session] of sessions.entries()) {
     await tellBegun(telling, session)
-    if (await isOpen(session)) {
+    if (are_open[index]) {
       await noteSeen(telling.layout, session, new Date())
       continue
     }
     await once(telling, session, 'over', await endOf(telling.layout, session))
-    if (!(await mayRun(telling.layout, uid, session))) await forgetSession(telling.layout, session)
+    if (!(await mayRun(uid, session, isAnyBeside))) await forgetSession(telling.layout, session)
   }
 }
 
