@@ -60,6 +60,28 @@ describe.skipIf(!hasPart('sshd'))('what is to end ends, whatever else cannot be 
     })
   })
 
+  const processes = '/sys/fs/cgroup/pids'
+  test.skipIf(!existsSync(processes))('SG-19 a key and its sessions go where no process can be started (needs sshd)', async () => {
+    await withStage({}, async (stage) => {
+      const { account, member, set } = await twoPeople(stage)
+      const there = await stayIn(stage.sshd, account.username, member)
+      const bound = `${processes}/gatehouse-test-${process.pid}`
+      mkdirSync(bound)
+      try {
+        writeFileSync(`${bound}/cgroup.procs`, `${process.pid}`)
+        writeFileSync(`${bound}/pids.max`, readFileSync(`${bound}/pids.current`, 'utf8').trim())
+        await account.install([set.owner]).catch(() => {})
+        await there.ended
+        expect(readFileSync(join(stage.sshd.layout.keys_dir, account.username), 'utf8')).not.toContain(member.blob)
+      } finally {
+        writeFileSync(`${bound}/pids.max`, 'max')
+        writeFileSync(`${processes}/cgroup.procs`, `${process.pid}`)
+      }
+      rmdirSync(bound)
+      await account.remove()
+    })
+  })
+
   test('SG-19 a receipt says that something may go on where others are in (needs sshd)', async () => {
     await withStage({}, async (stage) => {
       const { account, owner, set } = await twoPeople(stage)

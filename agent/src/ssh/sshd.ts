@@ -1,5 +1,5 @@
 import { chmod, mkdir, readFile, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { readIfThere, removeDurably, writeAtomically } from '../atomic-file.ts'
 import { HandsFailed } from '../hands.ts'
 import { ensureGroup } from './account.ts'
@@ -77,12 +77,22 @@ const nothing_else = ['authorizedkeyscommand', 'trustedusercakeys', 'authorizedp
 
 const not_allowed = ['allowagentforwarding', 'x11forwarding', 'permittunnel']
 
+/** sshd is asked of one address. What speaks of others before our file would not be seen by that, so nothing may. */
+export const isMatchedBefore = (config: string, drop_in: string): boolean => {
+  const lines = config.split('\n').map((line) => line.trim())
+  const isOurs = (line: string) =>
+    /^include\b/i.test(line) && line.split(/[\s="]+/).some((each) => dirname(resolve('/etc/ssh', each)) === dirname(drop_in))
+  const [match, ours] = [lines.findIndex((line) => /^match\b/i.test(line)), lines.findIndex(isOurs)]
+  return match !== -1 && ours !== -1 && match < ours
+}
+
 /** That sshd reads our file for this account and no other. Asked of sshd, not of a file. */
 export const requireSshd = async (layout: Layout, username: string): Promise<void> => {
   const settings = await settingsFor(layout, username)
   await requireHook(layout, settings)
   if (settings.get('authorizedkeysfile') !== `${layout.keys_dir}/%u`) throw new HandsFailed('sshd_reads_other_keys')
   if (nothing_else.some((each) => (settings.get(each) ?? 'none') !== 'none')) throw new HandsFailed('sshd_reads_more_keys')
+  if (isMatchedBefore(await readFile(layout.sshd.config, 'utf8'), layout.sshd.drop_in)) throw new HandsFailed('sshd_reads_other_keys')
   // All share one account: whoever is in could log in with the keys of an agent that another brought along, under his name.
   if (not_allowed.some((each) => settings.get(each) !== 'no')) throw new HandsFailed('sshd_forwards_agents')
   if (settings.get('authenticationmethods') !== 'publickey') throw new HandsFailed('sshd_takes_more_than_keys')
