@@ -150,10 +150,12 @@ export const startAgent = async ({
     const before = known.trouble ?? null
     // What was begun and is not done yet will be reported: with what was ended for it until then.
     const keepEnded = known.applied?.generation === known.begun ? undefined : (ended: Ended) => book.noteEnded(allocation_id, ended)
-    const looked = await hands.drift(wanted, now(), keepEnded).then(
-      (is_drift) => ({ is_drift, is_written: true, trouble: null }),
-      (error: unknown) => ({ is_drift: false, is_written: error instanceof NotRestored, trouble: failureOf(error), error }),
-    )
+    const looked = await hands
+      .drift(wanted, now(), keepEnded, () => lanes.isWaitedFor(allocation_id.toLowerCase()))
+      .then(
+        (is_drift) => ({ is_drift, is_written: true, trouble: null }),
+        (error: unknown) => ({ is_drift: false, is_written: error instanceof NotRestored, trouble: failureOf(error), error }),
+      )
     if (looked.trouble !== null && looked.trouble !== before) {
       const why = 'error' in looked && looked.error instanceof Error ? looked.error.message : 'unknown'
       log('error', 'drift_not_restored', { allocation_id, failure: looked.trouble, why })

@@ -59,9 +59,9 @@ export interface Hands {
   /**
    * Brings back what was changed behind our back, and ends what is past its time. Says whether it found a change; what happened it tells by
    * itself. Asked for each account every few seconds, also while the server cannot be reached, and never while a task of the same
-   * allocation is performed.
+   * allocation is performed. `isPressed`: a task waits for it; what can be told at the next look is left for then.
    */
-  readonly drift: (wanted: Wanted, now: Date, keepEnded?: KeepEnded) => Promise<boolean>
+  readonly drift: (wanted: Wanted, now: Date, keepEnded?: KeepEnded, isPressed?: () => boolean) => Promise<boolean>
   /**
    * Takes away all accounts of ours that are not kept, and what would let anybody into them, whoever made them; returns which. `node_id`: who
    * we are now, null where nobody is to be told.

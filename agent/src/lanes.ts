@@ -2,6 +2,8 @@ export interface Lanes {
   /** Begins when those before it in the same lane are done and one of the few places is free. Never rejects: the work sees to its own faults. */
   readonly add: (lane: string, work: () => Promise<void>) => void
   readonly isBusy: (lane: string) => boolean
+  /** Somebody waits for what is under way there. */
+  readonly isWaitedFor: (lane: string) => boolean
   /** Nothing new is begun; resolves when what is under way is done. */
   readonly close: () => Promise<void>
 }
@@ -38,6 +40,7 @@ export const openLanes = (places: number): Lanes => {
       begin()
     },
     isBusy: (lane) => running.has(lane) || waiting.has(lane),
+    isWaitedFor: (lane) => running.has(lane) && waiting.has(lane),
     close: () => {
       is_closed = true
       waiting.clear()

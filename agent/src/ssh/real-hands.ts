@@ -209,7 +209,7 @@ export const realHands =
       return away
     }
 
-    const drift: Hands['drift'] = async (wanted, now, keepEnded) => {
+    const drift: Hands['drift'] = async (wanted, now, keepEnded, isPressed = () => false) => {
       const { allocation_id, username, generation } = wanted
       const of = { allocation_id, generation }
       const account = await findAccount(username)
@@ -225,7 +225,7 @@ export const realHands =
       // Ended before anything is told: to tell takes room, and time.
       if (account?.allocation_id === allocation_id) await endOthers({ ...of, account, keys }, now, { is_leaving, keepEnded })
       if (unwritten !== undefined) throw unwritten
-      await tellOfSessions({ layout, tell, of }, account?.uid, await sessionsOf(username))
+      await tellOfSessions({ layout, tell, of, isPressed }, account?.uid, await sessionsOf(username))
       if (is_drift) await tell({ ...of, kind: 'drift_restored', at: now.toISOString(), found })
       if (account?.allocation_id !== allocation_id) throw new HandsFailed(account ? 'username_taken' : 'no_such_account')
       const is_told_again = isToBeAsked(username) && (await keepSshd(of, username).catch(whereNotRestored(username)))

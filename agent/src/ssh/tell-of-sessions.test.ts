@@ -72,6 +72,16 @@ test('SG-19 whoever died amid the ending of a session is followed by one who kno
   rmSync(path)
 })
 
+test('SG-19 a task that waits does not wait until all is told: the rest is told at the next look', async () => {
+  for (const n of [5, 6, 7]) written(`419440${n}.1.${boot}`, 4)
+  const told: Happening[] = []
+  const telling = { layout, of, tell: async (happening: Happening) => void told.push(happening) }
+  await tellOfSessions({ ...telling, isPressed: () => told.length > 0 }, undefined, await readSessions(layout))
+  expect(told.map(({ kind }) => kind)).toEqual(['session_started', 'session_ended'])
+  await tellOfSessions(telling, undefined, await readSessions(layout))
+  expect(told).toHaveLength(6)
+})
+
 test('SG-21 a session that is open is seen at each look', async () => {
   const { started } = (await processOf(process.pid))!
   const path = written(`${process.pid}.${started}.${boot}`, 900)

@@ -26,6 +26,8 @@ export interface Telling {
   readonly layout: Layout
   readonly tell: Tell
   readonly of: Of
+  /** Somebody waits: the rest is told the next time. */
+  readonly isPressed?: () => boolean
 }
 
 /** Told first and marked after: after a crash in between it is told twice, and counts once. */
@@ -58,6 +60,7 @@ export const tellOfSessions = async (telling: Telling, uid: number | undefined, 
   const are_open = await Promise.all(sessions.map(isOpen))
   const isAnyBeside = lookBeside(telling.layout, uid, sessions[0]?.username ?? '')
   for (const [index, session] of sessions.entries()) {
+    if (telling.isPressed?.()) return
     await tellBegun(telling, session)
     if (are_open[index]) {
       await noteSeen(telling.layout, session, new Date())
