@@ -197,9 +197,9 @@ describe.skipIf(!hasPart('sshd'))('sessions end with their keys (needs sshd)', (
     const { hook } = stage.sshd.layout
     const text = sessionHook(stage.sshd.layout)
     const [reached, go_on] = [join(stage.sshd.folder, 'reached'), join(stage.sshd.folder, 'go-on')]
-    const stopAt = (line: string) => text.replace(line, `touch ${reached}; until [ -f ${go_on} ]; do sleep 0.02; done\n${line}`)
+    const stopAt = (line: string) => text.replace(line, () => `touch ${reached}; until [ -f ${go_on} ]; do sleep 0.02; done\n${line}`)
     // Before it is written down: the agent cannot know of it, and the hook finds the key gone. After: the agent finds it.
-    for (const line of ["printf '%s", 'grep -qF']) {
+    for (const line of ["printf '%s", 'line=$(grep']) {
       for (const each of [reached, go_on]) rmSync(each, { force: true })
       await account.install([set.owner, set.member])
       writeFileSync(hook, stopAt(line))
@@ -213,7 +213,7 @@ describe.skipIf(!hasPart('sshd'))('sessions end with their keys (needs sshd)', (
     // Without looking for the key once more, the first of both gets in.
     for (const each of [reached, go_on]) rmSync(each, { force: true })
     await account.install([set.owner, set.member])
-    writeFileSync(hook, stopAt("printf '%s").replace(/^grep -qF.*$/m, ''))
+    writeFileSync(hook, stopAt("printf '%s").replace(/^line=\$\(grep.*$/m, 'line='))
     const entering = logIn(stage.sshd, account.username, member)
     await until(() => existsSync(reached))
     writeFileSync(hook, text)
