@@ -42,7 +42,7 @@ describe('killed at once, and started again', () => {
     await world.sql('drop table later_things')
   })
 
-  test('AU-01 a change and its record are both there or neither, wherever the process was killed', { timeout: 300_000 }, async () => {
+  test('AU-01 a change and its record are both there or neither, wherever the process was killed', { timeout: 600_000 }, async () => {
     const apart = await apartHash(world.sql)
     const cases: Case[] = []
     for (const operation of Object.keys(recipes))

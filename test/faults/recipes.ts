@@ -635,11 +635,11 @@ const onSshKeys: Readonly<Record<string, Recipe>> = {
   },
 }
 
-/** In a project of one's own, on no node: there is none here. */
+/** In a project and a region of one's own, so that nobody waits for another's lock; on no node: there is none there. */
 const aWish = async (stage: Stage, project_id: string) => {
   const there = inProject(project_id)
   const { id } = await stage.done('project.ssh_key.create', { ...there, body: aLine(stage) })
-  const body = { project_id, name: stage.word(), region: 'faults', sku: 'none', gpus: 1, ssh_key_ids: [id], reason: stage.word() }
+  const body = { project_id, name: stage.word(), region: stage.word(), sku: 'none', gpus: 1, ssh_key_ids: [id], reason: stage.word() }
   return { person: there.person, params: {}, body }
 }
 const anAllocation = async (stage: Stage, project_id: string) => {
@@ -692,7 +692,7 @@ const onAllocations: Readonly<Record<string, Recipe>> = {
 const toBeLetIn = async (stage: Stage) => {
   const { id, subject } = stage.person()
   const key = await stage.done('ssh_key.create', { person: subject, params: {}, body: aLine(stage) })
-  const wish = { project_id: project.aurora, name: stage.word(), region: 'faults', sku: 'none', gpus: 1, reason: stage.word() }
+  const wish = { project_id: project.aurora, name: stage.word(), region: stage.word(), sku: 'none', gpus: 1, reason: stage.word() }
   const allocation = await stage.done('allocation.create', { person: 'amara', params: {}, body: wish })
   const body = { grantee_user_id: id, ssh_key_id: key.id, reason: stage.word() }
   return { person: 'amara', params: { allocation_id: allocation.id }, body }

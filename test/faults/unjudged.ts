@@ -18,8 +18,10 @@ const apart: Readonly<Record<string, string>> = {
   installation: 'written when it is set up, and by checkpoints and restores, which these servers do not make',
   installation_secrets: 'each is made once, when a server first needs it',
   node_authorities: 'made once, when a server first starts',
+  node_events: 'written with what nodes tell of, and here is no node',
   policy_definitions: 'written by migrations',
   schema_migrations: 'written by migrations',
+  ssh_sessions: 'written with what nodes tell of, and here is no node',
   used_proofs: 'written with what clients sign, and no recipe signs anything; one statement each, tried where it is',
 }
 
