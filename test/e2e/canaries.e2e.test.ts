@@ -269,7 +269,9 @@ const searchAnswers = ({ markers, answers }: Awaited<ReturnType<typeof sweep>>):
 const key = randomBytes(32).toString('base64url')
 const keys = `canary:${key},${testKeys}`
 
-test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metrics, the traces or an answer that it is not for', async () => {
+test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metrics, the traces or an answer that it is not for', {
+  timeout: 300_000,
+}, async () => {
   const checkpoints = join(folder, 'checkpoints.jsonl')
   const traces = await collector()
   const server = await realServer({
