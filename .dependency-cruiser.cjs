@@ -28,6 +28,8 @@ const rooms = {
   'ssh-keys': ['tenancy', ...rails],
   allocations: ['nodes', 'ssh-keys', 'tenancy', ...rails],
   'access-grants': ['allocations', 'ssh-keys', 'nodes', 'principals', 'tenancy', ...rails],
+  deliveries: ['custody', ...rails],
+  'shared-runtimes': ['deliveries', 'allocations', 'service-accounts', 'keys', 'custody', 'tenancy', ...rails],
   oauth: ['tokens', 'keys', 'service-accounts', ...rails],
 }
 

@@ -11,8 +11,12 @@ type Hashed = ChainedRow & { hash: Buffer }
 type Entry = readonly [work: Work, event: AuditEvent]
 
 /** With who acted for the actor, if anybody did: nobody who tells what happened has to remember to say so. */
-const toldBy = ({ actor: { token } }: Work, { metadata }: AuditEvent) =>
-  metadataText(token?.act ? { ...metadata, act: token.act } : metadata)
+const toldBy = ({ actor: { type, id, token } }: Work, { metadata }: AuditEvent) =>
+  metadataText({
+    ...metadata,
+    ...(token?.act ? { act: token.act } : {}),
+    ...(type === 'shared_runtime_operator' ? { shared_runtime_id: id } : {}),
+  })
 
 /** The ends of these chains, from now on ours until the commit; locked in the order of their ids, in one statement. */
 const lockedHeads = async (tx: Tx, chain_ids: readonly string[]): Promise<ReadonlyMap<string, Head>> => {

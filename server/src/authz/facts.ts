@@ -44,7 +44,7 @@ export const factsOf = (
 ): Facts => {
   const { platform, tenant, project } = standing.grantsAt(now)
   const platform_role = standing.platformRoleAt(now)
-  const { tenant_id, project_id, relations } = place
+  const { tenant_id, project_id, shared_runtime_id = null, relations } = place
   let described: DecisionInput['attributesIn'] | undefined
   return {
     actor: { id: actor.id, type: actor.type, is_disabled: standing.is_disabled },
@@ -53,7 +53,13 @@ export const factsOf = (
     platform,
     tenant,
     project,
-    resource: { type: resource_type, tenant_id, project_id, relations: relations.length === 0 ? noRelations : new Set(relations) },
+    resource: {
+      type: resource_type,
+      tenant_id,
+      project_id,
+      shared_runtime_id,
+      relations: relations.length === 0 ? noRelations : new Set(relations),
+    },
     now,
     elevations: noElevations,
     constraints,

@@ -149,15 +149,30 @@ const recordRefusal = async (
   })
 }
 
+/** Of whom everything is recorded, also that he looked. */
+const isWatched = ({ type }: Pick<Actor, 'type'>): boolean => type === 'shared_runtime_operator'
+
+/** What was looked at, by the last decision about it. */
+const noteRead = (work: Work, { id }: Operation): void => {
+  const asked = work.trail.asked.at(-1)
+  record(work, {
+    action: id,
+    resource_type: asked?.resource_type ?? 'operation',
+    resource_id: asked?.resource_id ?? null,
+    tenant_id: asked?.tenant_id ?? null,
+    project_id: asked?.project_id ?? null,
+  })
+}
+
 type VerbOf = Extract<Answer, { verb: unknown }>['verb']
 type WaitingOf = Waiting<Asking['params'], Asking['query'], unknown, unknown>
 type IssueOf = Extract<Answer, { issue: unknown }>['issue']
 
 /** A machine's token is held against the path before anything is looked up, so that its refusal tells nothing of what there is. */
-const requireWithinToken = ({ token }: Actor, { org_id, project_id }: Asking['params']): void => {
+const requireWithinToken = ({ token }: Actor, { org_id, project_id, shared_runtime_id }: Asking['params']): void => {
   const isOther = (bound: string | null | undefined, named: string | undefined) =>
     typeof bound === 'string' && named !== undefined && named !== bound
-  if (isOther(token?.tenant_id, org_id) || isOther(token?.project_id, project_id))
+  if (isOther(token?.tenant_id, org_id) || isOther(token?.project_id, project_id) || isOther(token?.shared_runtime_id, shared_runtime_id))
     throw new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' })
 }
 
@@ -193,6 +208,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     if (key !== undefined) await keep(work, operation, key, reply)
     // A read has no transaction to write in.
     if (operation.effect !== 'read') noteMismatch(work)
+    else if (isWatched(work.actor)) noteRead(work, operation)
     await append(work)
     return reply
   }
@@ -304,7 +320,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       const { verb } = answering
       const key = idempotencyKeyOf(operation, request.headers['idempotency-key'])
       const result = await request.span.within('transaction', () =>
-        database.transaction(operation.effect === 'read' ? 'read' : 'write', (tx) => {
+        database.transaction(operation.effect === 'read' && !isWatched(actor) ? 'read' : 'write', (tx) => {
           // A transaction may be tried again; each try has its own trail.
           outer = { ...outer, trail: newTrail() }
           return perform(verb, { ...outer, now: tx.now, tx }, asking, key)
