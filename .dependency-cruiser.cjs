@@ -102,6 +102,13 @@ const config = {
       to: { pathNot: ['^contract/', npm('typebox')] },
     },
     {
+      name: 'agent-imports-contract-and-node-only',
+      comment: 'what a node runs as root is ours, to the last line that the contract does not bring',
+      severity: 'error',
+      from: { path: '^agent/', pathNot: tests },
+      to: { pathNot: ['^agent/', '^contract/'], dependencyTypesNot: ['core'] },
+    },
+    {
       name: 'no-test-in-the-product',
       severity: 'error',
       from: { pathNot: outside },

@@ -82,7 +82,6 @@ create table allocations (
   constraint allocations_confirmed CHECK ((((confirmed_generation >= 0) AND (confirmed_generation <= generation)) AND ((confirmed_generation = 0) = (confirmed_at IS NULL)))),
   constraint allocations_epoch_check CHECK ((epoch > 0)),
   constraint allocations_failure_check CHECK ((length(failure) <= 100)),
-  constraint allocations_generation_check CHECK ((generation >= 0)),
   constraint allocations_gpus_check CHECK (((gpus >= 0) AND (gpus <= 1024))),
   constraint allocations_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
   constraint allocations_placed CHECK (((node_id IS NULL) = (username_on_node IS NULL))),
@@ -305,6 +304,7 @@ create table node_certificates (
   node_id uuid not null,
   thumbprint text not null,
   key_thumbprint text not null,
+  public_key text not null,
   epoch integer not null,
   issued_at timestamp with time zone not null,
   expires_at timestamp with time zone not null,
@@ -317,6 +317,7 @@ create table node_certificates (
   constraint node_certificates_end_whole CHECK ((num_nulls(ended_at, end_reason) = ANY (ARRAY[0, 2]))),
   constraint node_certificates_epoch_check CHECK ((epoch > 0)),
   constraint node_certificates_key_thumbprint_check CHECK ((key_thumbprint ~ '^[0-9a-f]{64}$'::text)),
+  constraint node_certificates_public_key_check CHECK (((public_key ~ '^[A-Za-z0-9+/]+={0,2}$'::text) AND (length(public_key) <= 200))),
   constraint node_certificates_serial_check CHECK ((serial ~ '^[0-9a-f]{16,40}$'::text)),
   constraint node_certificates_thumbprint_check CHECK ((thumbprint ~ '^[0-9a-f]{64}$'::text))
 );
@@ -421,6 +422,7 @@ create table nodes (
   constraint nodes_status_check CHECK ((status = ANY (ARRAY['active'::text, 'drained'::text, 'retired'::text])))
 );
 CREATE UNIQUE INDEX node_already_exists ON public.nodes USING btree (name) WHERE (status <> 'retired'::text);
+CREATE TRIGGER nodes_wake_retired AFTER UPDATE OF status ON public.nodes FOR EACH ROW WHEN ((new.status = 'retired'::text)) EXECUTE FUNCTION wake_retired_node();
 grant insert, select, update on nodes to gatehouse_app;
 
 create table organizations (
@@ -1116,5 +1118,14 @@ CREATE OR REPLACE FUNCTION public.wake_node()
 AS $function$
 begin
   perform pg_notify('gatehouse_node_tasks', new.node_id::text);
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.wake_retired_node()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_notify('gatehouse_node_tasks', new.id::text);
   return null;
 end $function$;

@@ -125,7 +125,7 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
       await tasking.close()
       await database.close()
     })
-    return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, database, nodes, tasking }
+    return { url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`, database, append, nodes, tasking }
   }
   const first = await replica(broken, signing)
 
@@ -174,6 +174,8 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
   return {
     url: first.url,
     database: first.database,
+    append: first.append,
+    tasking: first.tasking,
     /** Where nodes come to, and who vouches for them. */
     nodes: first.nodes,
     clone,

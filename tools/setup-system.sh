@@ -8,7 +8,7 @@ refuse() {
   exit 1
 }
 
-[ "$(uname -s)" = Linux ] && command -v apt-get > /dev/null || refuse 'This sets up Debian (it needs apt-get); elsewhere install PostgreSQL 15 and Chromium by hand.'
+[ "$(uname -s)" = Linux ] && command -v apt-get > /dev/null || refuse 'This sets up Debian (it needs apt-get); elsewhere install PostgreSQL 15, Chromium and the OpenSSH client by hand.'
 [ "$(id -u)" = 0 ] || refuse 'Installing system packages needs root. Run: sudo npm run setup:system'
 
 export DEBIAN_FRONTEND=noninteractive
@@ -55,5 +55,10 @@ chromium() {
   part chromium chromium
 }
 
+ssh() {
+  part ssh openssh-client
+}
+
 postgres15
 chromium
+ssh

@@ -49,8 +49,10 @@ const bringUp = async (): Promise<string> => {
   undo.push((await enterState(stateDir)).release)
   await requirePort(settings.port, 'server', 'GATEHOUSE_PORT')
   await requirePort(settings.idpPort, 'identity provider', 'GATEHOUSE_IDP_PORT')
+  await requirePort(settings.nodesPort, 'door of the nodes', 'GATEHOUSE_NODES_PORT')
   const address = `http://127.0.0.1:${settings.port}`
   const issuer = `http://127.0.0.1:${settings.idpPort}`
+  const door = `https://127.0.0.1:${settings.nodesPort}`
 
   say(settings.external ? 'using the PostgreSQL in DATABASE_URL' : 'starting PostgreSQL')
   const database = await openDatabase(settings, place, say)
@@ -72,6 +74,9 @@ const bringUp = async (): Promise<string> => {
     GATEHOUSE_PROFILE: 'development',
     GATEHOUSE_HOST: '127.0.0.1',
     GATEHOUSE_PORT: String(settings.port),
+    GATEHOUSE_NODES_URL: door,
+    GATEHOUSE_NODES_HOST: '127.0.0.1',
+    GATEHOUSE_NODES_PORT: String(settings.nodesPort),
     DATABASE_URL: database.appUrl,
     DATABASE_OWNER_URL: database.ownerUrl,
     GATEHOUSE_KEY_ENCRYPTION_KEYS: keyEncryptionKeys(stateDir),
@@ -84,7 +89,7 @@ const bringUp = async (): Promise<string> => {
   const drainSeconds = Number(settings.server.GATEHOUSE_DRAIN_SECONDS) || 0
   run(startChild({ name: 'server', file: 'server/src/main.ts', env: serverEnv, logFile: join(stateDir, 'server.log') }), drainSeconds + 15)
   await answering('The server', `${address}/healthz`, stop.signal)
-  return summaryOf({ address, issuer, stateDir })
+  return summaryOf({ address, issuer, door, stateDir })
 }
 
 onParting({

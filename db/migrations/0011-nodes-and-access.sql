@@ -150,7 +150,7 @@ create table allocations (
   -- Why it failed, in a word of ours.
   failure            text check (length(failure) <= 100),
   -- Of the desired set of keys: each change has the next one, and what a node has applied is never overwritten by an earlier one.
-  generation         bigint not null default 0 check (generation >= 0),
+  generation         bigint not null default 0,
   -- Of the installation, when that was last counted: after a restore it goes on far beyond what nodes may have seen by then.
   epoch              integer not null check (epoch > 0),
   -- What the node has said that it has applied, and when.

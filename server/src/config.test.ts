@@ -79,6 +79,20 @@ test('TI-13 RFC 8725 tokens are signed with ES256 or EdDSA, or with HS256 for th
     expect(refusal({ GATEHOUSE_TOKEN_ALGORITHM: alg })).toContain('GATEHOUSE_TOKEN_ALGORITHM')
 })
 
+test('SG-22 nodes have a door of their own, which speaks TLS and nothing else', () => {
+  expect(parse().nodes).toEqual({ url: 'https://localhost:8093', host: '127.0.0.1', port: 8093 })
+  const given = { GATEHOUSE_NODES_URL: 'https://nodes.example:9443/', GATEHOUSE_NODES_HOST: '0.0.0.0', GATEHOUSE_NODES_PORT: '0' }
+  expect(parse(given).nodes).toEqual({ url: 'https://nodes.example:9443', host: '0.0.0.0', port: 0 })
+  for (const url of [
+    'http://nodes.example',
+    'nodes.example',
+    'https://a:b@nodes.example',
+    'https://nodes.example/x',
+    'https://nodes.example?x',
+  ])
+    expect(refusal({ GATEHOUSE_NODES_URL: url })).toContain('GATEHOUSE_NODES_URL must be an https URL')
+})
+
 test('TI-15 T7 an audience that is left blank is refused, not guessed; one that is left out is the default', () => {
   expect(refusal({ GATEHOUSE_TOKEN_AUDIENCE: '' })).toBe('GATEHOUSE_TOKEN_AUDIENCE must be one word, not blank.')
   expect(parse({ GATEHOUSE_TOKEN_AUDIENCE: undefined }).token_audience).toBe('gpuaas-api')
@@ -119,6 +133,8 @@ test.each([
   ['GATEHOUSE_PORT', '65536'],
   ['GATEHOUSE_PORT', '8090.5'],
   ['GATEHOUSE_PORT', '0x1f9a'],
+  ['GATEHOUSE_NODES_PORT', '65536'],
+  ['GATEHOUSE_NODES_URL', 'http://localhost:8093'],
   ['GATEHOUSE_REGION', 'EU:north'],
   ['GATEHOUSE_REGION', 'r'.repeat(33)],
   ['GATEHOUSE_LOG_LEVEL', 'verbose'],

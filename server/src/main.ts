@@ -1,4 +1,6 @@
 import { EventEmitter } from 'node:events'
+import { tendAccess } from './access-grants/tend-access.ts'
+import { tendAllocations } from './allocations/tend-allocations.ts'
 import { authRejections } from './audit/auth-rejections.ts'
 import { countedAppend } from './audit/counted-append.ts'
 import { parseConfig } from './config.ts'
@@ -117,6 +119,9 @@ const start = async () => {
   })
   const signers = every(60, 'tending the keys that tasks are signed with', tasking.tendSigners)
   const tasks = every(1, 'tending the tasks of nodes', async () => metrics.nodeTasksTended(await tasking.tendTasks()))
+  const allocating = { database, append, signing: tasking.tasks.signing }
+  const allocations = every(2, 'tending the allocations', () => tendAllocations(allocating))
+  const access = every(2, 'tending the access grants', () => tendAccess(allocating))
   next_key.on('wanted', keys.tick)
   // Where a transit engine is away nothing can be made; what there is still verifies.
   await keys.tick()
@@ -127,7 +132,7 @@ const start = async () => {
     if (stopping) return
     stopping = true
     log.info({ because }, 'stopping')
-    for (const { timer } of [sweep, proofs, checkpoint, counts, keys, signers, tasks]) clearInterval(timer)
+    for (const { timer } of [sweep, proofs, checkpoint, counts, keys, signers, tasks, allocations, access]) clearInterval(timer)
     // Requests under way are answered; what comes after gets no connection.
     renewal.stop()
     // The nodes' door first: what is still written aside ends with the other.
@@ -153,7 +158,9 @@ const start = async () => {
   })
   const orphaned = () => stop(0, 'standard input ended')
   if (config.has_lifeline) process.stdin.on('end', orphaned).on('error', orphaned).resume()
-  await door.listen({ host: config.nodes.host, port: config.nodes.port })
+  await door.listen({ host: config.nodes.host, port: config.nodes.port }).catch((error: Error) => {
+    throw Object.assign(error, { setting: 'GATEHOUSE_NODES_PORT' })
+  })
   await app.listen({ host, port })
 }
 

@@ -13,10 +13,15 @@ export const sentenceOf = (error: unknown): string => {
     const { code } = (error.cause ?? {}) as NodeJS.ErrnoException
     return /^28/.test(code ?? '') ? sentenceOf(error.cause) : 'The database in DATABASE_URL does not answer.'
   }
-  const { code = '', message, hostname } = error as NodeJS.ErrnoException & { hostname?: string }
+  const {
+    code = '',
+    message,
+    hostname,
+    setting = 'GATEHOUSE_PORT',
+  } = error as NodeJS.ErrnoException & { hostname?: string; setting?: string }
   const [line = ''] = String(message).split('\n')
-  if (code === 'EADDRINUSE') return 'The port in GATEHOUSE_PORT is taken by another process; choose another one.'
-  if (code === 'EACCES') return 'This user may not listen on the port in GATEHOUSE_PORT.'
+  if (code === 'EADDRINUSE') return `The port in ${setting} is taken by another process; choose another one.`
+  if (code === 'EACCES') return `This user may not listen on the port in ${setting}.`
   if (code === 'ECONNREFUSED') return 'The database in DATABASE_OWNER_URL does not answer.'
   if (hostname !== undefined) return `There is no host ${hostname}.`
   if (certificate.test(code))

@@ -1,3 +1,11 @@
+import { accessGrantRoutes } from './access-grants/access-grant-routes.ts'
+import { endAccessOfKey, endAccessOfMember, endAccessOfUser, endGrantsOf } from './access-grants/end-access.ts'
+import type { AllocationParts } from './allocations/allocation.ts'
+import { allocationRoutes } from './allocations/allocation-routes.ts'
+import { endOwnership } from './allocations/end-ownership.ts'
+import { onNodeRetired } from './allocations/node-retired.ts'
+import { syncWithOrganization, syncWithProject } from './allocations/scope-moved.ts'
+import { lockAllocationOfTask, onTaskFinished } from './allocations/task-finished.ts'
 import type { Append } from './audit/append.ts'
 import { auditTrailRoutes } from './audit-trail/audit-trail-routes.ts'
 import type { VerifyRecord } from './audit-trail/verify-audit-logs.ts'
@@ -21,7 +29,6 @@ import type { NodeTrust } from './nodes/make-enrolment.ts'
 import { taskSignerEnvelopes } from './nodes/make-signer.ts'
 import { nodeTrustWith } from './nodes/node-routes.ts'
 import { type NodeTasks, nodeTaskRoutes } from './nodes/node-task-routes.ts'
-import type { NodeSubscribers } from './nodes/subscribers.ts'
 import type { TaskSigning } from './nodes/task-signing.ts'
 import type { TaskSubscribers } from './nodes/task-subscribers.ts'
 import { holding } from './oauth/holder.ts'
@@ -37,7 +44,6 @@ import { bindFirstProjectOwner, bindFirstTenantOwner } from './roles/found-owner
 import { requireAnotherSuperadmin } from './roles/last-superadmin.ts'
 import { roleRoutes } from './roles/role-routes.ts'
 import { serviceAccountRoutes } from './service-accounts/service-account-routes.ts'
-import type { SshKeySubscribers } from './ssh-keys/ssh-key.ts'
 import { sshKeyRoutes } from './ssh-keys/ssh-key-routes.ts'
 import type { TenancySubscribers } from './tenancy/subscribers.ts'
 import { tenancyRoutes } from './tenancy/tenancy-routes.ts'
@@ -57,11 +63,20 @@ export const tenancySubscribers: TenancySubscribers = {
   onProjectMoved: [endTokensOfProject],
   onMembershipEnded: [endBindings, endInvitations],
 }
-const onUserDisabling: UserDisabling = [requireAnotherSuperadmin]
-const nodeSubscribers: NodeSubscribers = { onNodeRetired: [] }
+const allocationParts = (signing: TaskSigning): AllocationParts => ({ signing, onAllocationEnding: [endGrantsOf] })
+/** The same, with what nodes must be told of. */
+const tenancySubscribersWith = (signing: TaskSigning): TenancySubscribers => ({
+  ...tenancySubscribers,
+  onOrganizationMoved: [...tenancySubscribers.onOrganizationMoved, syncWithOrganization({ signing })],
+  onProjectMoved: [...tenancySubscribers.onProjectMoved, syncWithProject({ signing })],
+  onMembershipEnded: [...tenancySubscribers.onMembershipEnded, endAccessOfMember(signing), endOwnership],
+})
+const onUserDisabling = (signing: TaskSigning): UserDisabling => [requireAnotherSuperadmin, endAccessOfUser(signing)]
 /** What follows from a node's word; what is queued then is signed too. */
-export const taskSubscribers = (_signing: TaskSigning): TaskSubscribers => ({ beforeTaskLocked: [], onTaskFinished: [] })
-const sshKeySubscribers: SshKeySubscribers = { onSshKeyDeleted: [] }
+export const taskSubscribers = (signing: TaskSigning): TaskSubscribers => ({
+  beforeTaskLocked: [lockAllocationOfTask],
+  onTaskFinished: [onTaskFinished(allocationParts(signing))],
+})
 
 /** What lives as long as the process and is made once: by the server, and by tests that put something broken in its place. */
 export interface Parts {
@@ -88,12 +103,14 @@ export interface Parts {
 }
 
 /** Every operation with the verb that answers it. */
-const answersWith = ({ verify, keys }: Pick<Parts, 'verify' | 'keys'>, issuing: GateAndIssuer) => [
-  ...principalRoutes(onUserDisabling),
-  ...tenancyRoutes(tenancySubscribers),
+const answersWith = ({ verify, keys, tasks: { signing } }: Pick<Parts, 'verify' | 'keys' | 'tasks'>, issuing: GateAndIssuer) => [
+  ...principalRoutes(onUserDisabling(signing)),
+  ...tenancyRoutes(tenancySubscribersWith(signing)),
   ...roleRoutes,
   ...serviceAccountRoutes,
-  ...sshKeyRoutes(sshKeySubscribers),
+  ...sshKeyRoutes({ onSshKeyDeleted: [endAccessOfKey(signing)] }),
+  ...allocationRoutes(allocationParts(signing)),
+  ...accessGrantRoutes(signing),
   ...invitationRoutes,
   ...policyAdminRoutes,
   ...auditTrailRoutes(verify),
@@ -128,10 +145,10 @@ export const composed = ({ database, fresh, append, verify, cursor_key, tokens, 
   const holders = holding(useProof, issuer.url)
   const identify = identifyWith({ tokens, database, append, issuer, keys }, holders.requireHolder)
   const oauth = oauthWith({ database, fresh, append, issuer, keys, ...issuing, useProof, holders, identify })
-  const trust = nodeTrustWith({ database, append, trust: nodes }, nodeSubscribers)
+  const trust = nodeTrustWith({ database, append, trust: nodes }, { onNodeRetired: [onNodeRetired(allocationParts(tasks.signing))] })
   return {
     answers: [
-      ...answersWith({ verify, keys }, issuing),
+      ...answersWith({ verify, keys, tasks }, issuing),
       ...oauth.routes,
       ...trust.routes,
       ...nodeTaskRoutes(tasks, taskSubscribers(tasks.signing)),

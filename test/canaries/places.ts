@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { exchangeGrant, tokenTypes } from '../../contract/src/oauth.ts'
 import type { Operation } from '../../contract/src/operation.ts'
+import { newKeyLine } from '../ssh-key-lines.ts'
 import { type Marker, markerDigits, markerText } from './marker.ts'
 
 /** A request with a marker in it. */
@@ -29,7 +31,9 @@ const asWritten = {
   'table invitations': 'the reason that the caller gave',
   'table policy_values': 'the reason that the caller gave',
   'table policy_constraints': 'the reason that the caller gave',
+  'table nodes': 'the reason that the caller gave',
   'table service_accounts': 'the name and the reason that the caller gave',
+  'table ssh_public_keys': 'the name and the reason that the caller gave',
   'table service_account_keys': 'the reason that the caller gave',
   'table signing_keys': 'the reason that the caller gave',
   'table issued_tokens': 'the reason that the caller gave',
@@ -49,6 +53,19 @@ type Place = readonly [
   place: string,
   may: Marker['may'],
   probe: (text: string, body: Readonly<Record<string, unknown>> | undefined) => Omit<Probe, 'marker'> | null,
+]
+
+/** What stands in the place of a public SSH key, or beside it. */
+const asKeys: readonly (readonly [place: string, spelled: (text: string, line: string) => string])[] = [
+  ['a private SSH key', (text) => `-----BEGIN OPENSSH PRIVATE KEY-----\n${text}\n-----END OPENSSH PRIVATE KEY-----\n`],
+  ['a private SSH key in one line', (text) => `-----BEGIN OPENSSH PRIVATE KEY----- ${text}`],
+  ['the middle of a private SSH key', (text) => text],
+  ['a private SSH key called a public one', (text) => `ssh-ed25519 ${btoa(`openssh-key-v1\0${text}`)} me`],
+  ['a private key of PuTTY', (text) => `PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 1\n${text}`],
+  ['a private key as JSON', (text) => JSON.stringify({ kty: 'OKP', crv: 'Ed25519', d: text })],
+  ['a private SSH key with a NUL', (text) => `${text}\0`],
+  ['an option of a public SSH key', (text, line) => `command="${text}" ${line}`],
+  ['the comment of a public SSH key', (text, line) => `${line.split(' ').slice(0, 2).join(' ')} ${text}`],
 ]
 
 /** Somebody else's idea of where a secret goes. Null: the operation has no such place. */
@@ -105,6 +122,19 @@ const places: readonly Place[] = [
     {},
     (text, body) => (body ? { body: { ...body, public_jwk: { kty: 'OKP', crv: 'Ed25519', x: 'A'.repeat(43), d: text } } } : null),
   ],
+  ...asKeys.map(
+    ([place, spelled]): Place => [
+      place,
+      {},
+      (text, body) => (body?.public_key ? { body: { ...body, public_key: spelled(text, body.public_key as string) } } : null),
+    ],
+  ),
+  [
+    'a private key with an idempotency key',
+    {},
+    (text, body) =>
+      body?.public_key ? { headers: { 'idempotency-key': randomUUID() }, body: { ...body, public_key: asKeys[0]![1](text, '') } } : null,
+  ],
   [
     'an assertion that is none',
     {},
@@ -160,7 +190,8 @@ const places: readonly Place[] = [
 export const probesFor = ({ id }: Pick<Operation, 'id'>, body: Readonly<Record<string, unknown>> | undefined): Probe[] => [
   ...places.flatMap(([place, may, probe]) => {
     const text = markerText()
-    const made = probe(text, body)
+    // Each with a key of its own: one that is registered already is refused before it is kept.
+    const made = probe(text, body?.public_key ? { ...body, public_key: newKeyLine() } : body)
     return made ? [{ ...made, marker: { place: `${place} (${id})`, text, may } }] : []
   }),
   ...(body ? [markerDigits()].map((text) => ({ marker: { place: `a number (${id})`, text, may: {} }, raw: `{"reason":${text}}` })) : []),

@@ -8,10 +8,11 @@ const main = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
 
 /** The product as an operator starts it, by its own main file and the environment alone; all that it says is kept. */
 export const realServer = async (settings: Record<string, string>) => {
-  const port = await freePort()
+  const [port, nodes_port] = [await freePort(), await freePort()]
+  const nodes = { GATEHOUSE_NODES_PORT: String(nodes_port), GATEHOUSE_NODES_URL: `https://127.0.0.1:${nodes_port}` }
   const child = spawn(process.execPath, [main], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, ...settings, GATEHOUSE_PORT: String(port), GATEHOUSE_LIFELINE: 'stdin' },
+    env: { PATH: process.env.PATH, ...settings, GATEHOUSE_PORT: String(port), ...nodes, GATEHOUSE_LIFELINE: 'stdin' },
   })
   child.stdin.on('error', () => {})
   const output: Buffer[] = []

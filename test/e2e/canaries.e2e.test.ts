@@ -10,16 +10,19 @@ import { openDatabase } from '../../server/src/db/database.ts'
 import { ownSecret } from '../../server/src/installation/own-secrets.ts'
 import { boundOf } from '../../server/src/keys/make-key.ts'
 import { liveKeys } from '../../server/src/keys/signing-key-queries.ts'
+import { authorityEnvelopes } from '../../server/src/nodes/authority.ts'
+import { activeAuthority } from '../../server/src/nodes/authority-queries.ts'
 import { signText } from '../../server/src/principals/oidc/testing/local-issuer.ts'
 import { collector } from '../canaries/collector.ts'
 import { filesIn, tablesOf } from '../canaries/corpora.ts'
 import { type Found, finder, leaksAmong, type Marker, markerText, search } from '../canaries/marker.ts'
 import { type Probe, probesFor } from '../canaries/places.ts'
 import { realServer } from '../canaries/real-server.ts'
+import { doorCaller, nodeKeys, pemOf, readToken, type Told } from '../enrolled-node.ts'
 import { ownPostgres } from '../faults/own-postgres.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'
 import { rawExchange } from '../fuzz/raw-exchange.ts'
-import { formOf, pathOf, rightfulCalls, writeServiceAccounts } from '../fuzz/rightful-calls.ts'
+import { formOf, pathOf, rightfulCalls, writeServiceAccounts, writeSshKeys } from '../fuzz/rightful-calls.ts'
 import { seeded, testKeys } from '../live-server.ts'
 
 type Postgres = Awaited<ReturnType<typeof ownPostgres>>
@@ -32,6 +35,7 @@ beforeAll(async () => {
   postgres = await ownPostgres({ folder })
   world = await faultWorld(postgres)
   await writeServiceAccounts(world.sql)
+  await writeSshKeys(world.sql)
 })
 afterAll(async () => {
   await world.stop()
@@ -43,6 +47,10 @@ const once = { 'its own answer': 'it is shown this once' }
 /** The secrets and tokens that an answer gives out; of a token its signature, without which the rest is of no use. */
 const secretsShownIn = (text: string): Marker[] => [
   ...[...text.matchAll(/ghsa_([A-Za-z0-9_-]{43})/g)].map(([, secret]) => ({ place: 'a secret that was shown', text: secret!, may: once })),
+  ...[...text.matchAll(/ghne_[A-Za-z0-9_-]{200,}/g)].flatMap(([token]) => [
+    { place: 'an enrolment token that was shown', text: token, may: once },
+    { place: 'the secret of an enrolment token', text: readToken(token).secret, may: once },
+  ]),
   ...[...text.matchAll(/eyJ[\w-]+\.eyJ[\w-]+\.([\w-]{40,})/g)].map(([, signed]) => ({
     place: 'a token that was issued',
     text: signed!,
@@ -119,6 +127,40 @@ const issueInEveryWay = async (url: string, heard: (marker: null, response: Resp
   expect(await told(`/api/v1/projects/${seeded.project.aurora}/tokens`, undefined, amara)).toBe(200)
 }
 
+/** A token of a node's, used in every way; the key that the node made, which never left it, is not to be found either. */
+const enrolInEveryWay = async (url: string, heard: (marker: null, response: Response) => Promise<string>) => {
+  const ada = { authorization: `Bearer ${await world.tokenOf('ada')}` }
+  const body = JSON.stringify({ name: `n-${randomBytes(6).toString('hex')}`, region: 'nowhere', sku: 'canary', gpus: 1 })
+  const made = await fetch(`${url}/api/v1/admin/nodes`, { method: 'POST', headers: { ...ada, 'content-type': 'application/json' }, body })
+  const enrolment_token: string = JSON.parse(await heard(null, made)).enrolment_token
+  const token = readToken(enrolment_token)
+  const { key, csr } = await nodeKeys()
+  const ca = pemOf(token.ca)
+  const told = async ({ status, headers, text }: Told) => {
+    const pairs = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])
+    await heard(null, new Response(text, { status, headers: pairs }))
+    return status
+  }
+  const door = doorCaller(token.url, { ca })
+  const enrol = (sent: unknown, query = '', headers = {}) => door.call('POST', `/internal/v1/nodes/enroll${query}`, sent, headers)
+  const statuses = [
+    await told(await enrol({ enrolment_token, csr: key })),
+    await told(await enrol({ enrolment_token: `${enrolment_token}x`, csr })),
+    await told(await enrol({ enrolment_token, csr, agent_version: token.secret }, `?enrolment_token=${enrolment_token}`)),
+    await told(await enrol({ enrolment_token, csr, surprise: enrolment_token })),
+    await told(await enrol({ enrolment_token, csr }, '', { 'idempotency-key': enrolment_token.slice(0, 100) })),
+  ]
+  const enrolled = await enrol({ enrolment_token, csr })
+  statuses.push(await told(enrolled), await told(await enrol({ enrolment_token, csr })))
+  const node = doorCaller(token.url, { ca, key, cert: enrolled.body.certificate })
+  const renewal = `/internal/v1/nodes/${token.node_id}/certificate`
+  statuses.push(await told(await node.call('POST', renewal, { csr })), await told(await node.call('POST', renewal, { csr: key })))
+  expect(statuses).toEqual([400, 401, 400, 400, 400, 201, 401, 201, 400])
+  door.stop()
+  node.stop()
+  return [{ place: 'the private key of a node', text: key.split('\n')[1]!, may: {} }]
+}
+
 /** Asks every operation with a marker in every place, and keeps what came back. */
 const sweep = async (url: string, secrets: readonly Marker[], calls = rightfulCalls) => {
   const markers: Marker[] = [...secrets]
@@ -158,7 +200,10 @@ const sweep = async (url: string, secrets: readonly Marker[], calls = rightfulCa
     await heard(probe.marker, response)
   }
   // While everything is as it was.
-  if (calls === rightfulCalls) await issueInEveryWay(url, heard)
+  if (calls === rightfulCalls) {
+    await issueInEveryWay(url, heard)
+    markers.push(...(await enrolInEveryWay(url, heard)))
+  }
   const unknown: Marker = { place: 'nothing', text: markerText(), may: {} }
   for (const call of calls) {
     // What an earlier operation closed is open again, so that this one can succeed.
@@ -255,6 +300,10 @@ test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metr
   )
   expect(signing.length).toBeGreaterThan(0)
   own.push(...signing)
+  const { id, envelope } = await database.reader.one(activeAuthority())
+  const authority = unseal(parseKeyRing(keys), envelope, authorityEnvelopes.boundOf(id)).reveal()
+  // Behind what is the same in all such keys.
+  own.push({ place: 'the private key of the node authority', text: authority.slice(60, 100), may: {} })
   await database.close()
   const secrets: Marker[] = [
     ...own,
@@ -312,6 +361,7 @@ test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metr
   const shown = (place: string) => swept.markers.filter((marker) => marker.place === place).length
   expect(shown('a secret that was shown')).toBeGreaterThan(0)
   expect(shown('a token that was issued')).toBeGreaterThan(10)
+  expect(shown('the secret of an enrolment token')).toBeGreaterThan(0)
 })
 
 test('HO-08 a server that logs the headers it gets is found out', async () => {

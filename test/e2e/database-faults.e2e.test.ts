@@ -60,6 +60,7 @@ describe('a connection that the database ends, and a record that it refuses', ()
           ...['organizations', 'projects', 'users', 'project_memberships', 'tenant_memberships', 'policy_values', 'policy_constraints'],
           ...['role_definitions', 'role_definition_versions', 'platform_role_bindings', 'tenant_role_bindings', 'project_role_bindings'],
           ...['invitations', 'service_accounts', 'service_account_keys', 'signing_keys', 'issued_tokens', 'token_cutoffs'],
+          'ssh_public_keys',
         ],
       ],
     ] as const) {

@@ -27,6 +27,7 @@ const issuers = (...list: string[]) => JSON.stringify(list.map((each) => ({ issu
 /** What a production installation sets. Standard input is the lifeline: no server outlives this test. */
 const production = (database: { appUrl: string; ownerUrl?: string }): Environment => ({
   GATEHOUSE_PORT: '0',
+  GATEHOUSE_NODES_PORT: '0',
   GATEHOUSE_LIFELINE: 'stdin',
   GATEHOUSE_OIDC_ISSUERS: issuers(issuer),
   GATEHOUSE_KEY_ENCRYPTION_KEYS: `first:${sealingKey}`,

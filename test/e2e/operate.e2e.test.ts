@@ -47,6 +47,7 @@ const environment = (database: ClonedDatabase) => ({
   PATH: process.env.PATH,
   GATEHOUSE_PROFILE: 'development',
   GATEHOUSE_PORT: '0',
+  GATEHOUSE_NODES_PORT: '0',
   GATEHOUSE_LIFELINE: 'stdin',
   GATEHOUSE_OIDC_ISSUERS: JSON.stringify([issuer.settings]),
   GATEHOUSE_KEY_ENCRYPTION_KEYS: keys,

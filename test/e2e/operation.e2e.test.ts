@@ -39,6 +39,7 @@ const startProcess = async (settings: Record<string, string>) => {
       PATH: process.env.PATH,
       GATEHOUSE_PROFILE: 'development',
       GATEHOUSE_PORT: '0',
+      GATEHOUSE_NODES_PORT: '0',
       GATEHOUSE_LIFELINE: 'stdin',
       GATEHOUSE_OIDC_ISSUERS: JSON.stringify([live.issuer.settings]),
       GATEHOUSE_KEY_ENCRYPTION_KEYS: testKeys,

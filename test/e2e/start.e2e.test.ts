@@ -22,7 +22,7 @@ const newPlace = async () => {
     await until(() => processesNaming(folder).length === 0, 20)
     rmSync(folder, { recursive: true, force: true })
   })
-  const [port, idpPort, dbPort] = [await freePort(), await freePort(), await freePort()]
+  const [port, idpPort, nodesPort, dbPort] = [await freePort(), await freePort(), await freePort(), await freePort()]
   const stateDir = join(folder, 'state')
   // The mark is inherited by every process, so that none can hide.
   const env = {
@@ -30,9 +30,10 @@ const newPlace = async () => {
     GATEHOUSE_STATE_DIR: stateDir,
     GATEHOUSE_PORT: `${port}`,
     GATEHOUSE_IDP_PORT: `${idpPort}`,
+    GATEHOUSE_NODES_PORT: `${nodesPort}`,
     GATEHOUSE_DB_PORT: `${dbPort}`,
   }
-  return { folder, stateDir, env, port, idpPort, dbPort }
+  return { folder, stateDir, env, port, idpPort, nodesPort, dbPort }
 }
 
 const outside = () =>
@@ -208,7 +209,7 @@ test('HO-01 while it runs, a second start and a reset are refused; afterwards th
 })
 
 test('HO-01 taken ports are named, with the variable that chooses another', async () => {
-  const { folder, env, port, idpPort, dbPort } = await newPlace()
+  const { folder, env, port, idpPort, nodesPort, dbPort } = await newPlace()
   await occupy(port)
   await refusedWith(
     launch(env),
@@ -220,8 +221,14 @@ test('HO-01 taken ports are named, with the variable that chooses another', asyn
     launch(other),
     `Port ${idpPort}, wanted for the identity provider, is taken by another process. Free it, or choose another: GATEHOUSE_IDP_PORT=`,
   )
+  const third = { ...other, GATEHOUSE_IDP_PORT: String(await freePort()) }
+  await occupy(nodesPort)
+  await refusedWith(
+    launch(third),
+    `Port ${nodesPort}, wanted for the door of the nodes, is taken by another process. Free it, or choose another: GATEHOUSE_NODES_PORT=`,
+  )
   await occupy(dbPort)
-  await refusedWith(launch({ ...other, GATEHOUSE_IDP_PORT: String(await freePort()) }), `Port ${dbPort}, wanted for PostgreSQL, is taken`)
+  await refusedWith(launch({ ...third, GATEHOUSE_NODES_PORT: String(await freePort()) }), `Port ${dbPort}, wanted for PostgreSQL, is taken`)
   expect(processesNaming(folder)).toEqual([])
 })
 

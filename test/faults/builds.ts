@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database } from '../../server/src/db/database.ts'
+import type { Database, Tx } from '../../server/src/db/database.ts'
+import type { Statement } from '../../server/src/db/statement.ts'
 import type { Known, Wanted } from '../../server/src/epochs/fresh.ts'
 import type { ServerParts } from '../../server/src/http/server.ts'
 import type { Work } from '../../server/src/work/work.ts'
@@ -98,6 +99,78 @@ const cachingIdentities =
     }
   }
 
+/** Replaces the owner's keys and forgets, when it sends the set, that others were let in. */
+const forgetsGrants = (parts: ServerParts): ServerParts => ({
+  ...parts,
+  database: {
+    ...parts.database,
+    transaction: (mode, within, options) =>
+      parts.database.transaction(
+        mode,
+        (tx) => {
+          let is_replacing = false
+          const many: Tx['many'] = async (statement) => {
+            const rows = await tx.many(statement)
+            if (statement.text.includes('insert into allocation_ssh_public_keys')) is_replacing = true
+            const isSet = is_replacing && statement.text.includes('join allocation_access_grants g on g.allocation_id = open.id')
+            return isSet ? rows.filter((row) => (row as { grant_id: string | null }).grant_id === null) : rows
+          }
+          return within({ ...tx, many })
+        },
+        options,
+      ),
+  },
+})
+
+/** Queues what nodes are to do when all else is done, in a transaction of its own; one time in five something comes between. */
+const queuesApart = (parts: ServerParts): ServerParts => {
+  let count = 0
+  return {
+    ...parts,
+    database: {
+      ...parts.database,
+      transaction: async (mode, within, options) => {
+        const later: Statement<unknown>[] = []
+        const result = await parts.database.transaction(
+          mode,
+          (tx) => {
+            later.length = 0
+            const one: Tx['one'] = async (statement) => {
+              if (!statement.text.includes('insert into node_tasks')) return tx.one(statement)
+              later.push(statement)
+              const [
+                id,
+                node_id,
+                type,
+                allocation_id,
+                org_id,
+                project_id,
+                params,
+                generation,
+                kid,
+                signature,
+                now,
+                correlation_id,
+                expires_at,
+              ] = statement.values
+              const task = { id, node_id, type, allocation_id, org_id, project_id, params: JSON.parse(String(params)), generation, kid }
+              const waiting = { state: 'queued', dispatched_at: null, dispatched_to: null, attempts: 0, reported_at: null, result: null }
+              return statement.parse({ ...task, signature, created_at: now, correlation_id, expires_at, ...waiting })
+            }
+            return within({ ...tx, one })
+          },
+          options,
+        )
+        for (const statement of later) {
+          count += 1
+          if (count % 5 !== 0) await parts.database.transaction('write', (tx) => tx.many(statement)).catch(() => {})
+        }
+        return result
+      },
+    },
+  }
+}
+
 /** The product, and what it would be with one mistake in it. Each mistake is one that somebody makes somewhere every year. */
 const builds = {
   sound: {},
@@ -108,6 +181,8 @@ const builds = {
   // Spares reads by joining one that is under way, which may have looked before the change.
   joins_reads: { parts: sharingReads((reading) => reading) },
   caches_identities_for_1_s: { parts: cachingIdentities(1000) },
+  forgets_grants: { parts: forgetsGrants },
+  queues_apart: { parts: queuesApart },
   keeps_no_key: { server: (server) => server.prependListener('request', ({ headers }) => delete headers['idempotency-key']) },
   logs_headers: { server: (server) => server.prependListener('request', ({ headers }) => console.log(JSON.stringify(headers))) },
 } satisfies Record<string, Broken>

@@ -11,6 +11,7 @@ import { keySetSource } from '../../server/src/keys/key-set.ts'
 import { createSigner } from '../../server/src/keys/signer.ts'
 import { type Tending, tendKeys } from '../../server/src/keys/tend-keys.ts'
 import { ensureAuthority } from '../../server/src/nodes/authority.ts'
+import { doorHosts, doorOptions } from '../../server/src/nodes/door.ts'
 import { nodeTasking } from '../../server/src/nodes/tasking.ts'
 import { humanTokens } from '../../server/src/principals/oidc/human-tokens.ts'
 import { loggerOptions } from '../../server/src/telemetry/logger-options.ts'
@@ -21,7 +22,7 @@ import type { Settings } from './server-process.ts'
 import { type Reached, withFaults } from './statement-faults.ts'
 
 /** The product as server/src/main.ts composes it, without checkpoints and metrics, with seams in its database and, where a test wants it, one mistake. */
-export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, logLevel }: Settings, reached: Reached) => {
+export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, logLevel, has_door = false }: Settings, reached: Reached) => {
   const direct = openDatabase({ url: appUrl, onError: (error) => logLevel === 'silent' || console.error(`database: ${error.message}`) })
   const database = withFaults(direct, reached)
   const ring = parseKeyRing(keys)
@@ -43,6 +44,8 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
   })
   await tasking.tendSigners()
   const tokens = humanTokens([issuer])
+  // Told to nodes when they are asked for, which is when the door has its port.
+  const nodes = { authority, url: 'https://127.0.0.1:0' }
   const broken = brokenAs(build)
   const parts: ServerParts = {
     ...composed({
@@ -60,12 +63,17 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
           tended = tendKeys(tending).catch(() => {})
         },
       },
-      nodes: { authority, url: 'https://127.0.0.1:0' },
+      nodes,
       tasks: tasking.tasks,
     }),
     logger: loggerOptions(logLevel),
   }
-  const app = await createServer(broken.parts?.(parts, direct) ?? parts)
+  const used = broken.parts?.(parts, direct) ?? parts
+  const app = await createServer(used)
+  const { aside: _, ...shared } = used
+  const door = has_door
+    ? await createServer({ ...shared, listener: 'nodes', https: await doorOptions(authority, doorHosts(nodes.url, true), new Date()) })
+    : undefined
   broken.server?.(app.server)
   return {
     server: app.server,
@@ -73,10 +81,18 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
       await app.listen({ host: '127.0.0.1', port: 0 })
       return (app.server.address() as AddressInfo).port
     },
+    /** Where nodes come to, if they may. */
+    listenToNodes: async (): Promise<string | null> => {
+      if (!door) return null
+      await door.listen({ host: '127.0.0.1', port: 0 })
+      nodes.url = `https://127.0.0.1:${(door.server.address() as AddressInfo).port}`
+      return nodes.url
+    },
     close: async () => {
-      await app.close()
+      await Promise.all([app.close(), door?.close()])
       tokens.stop()
       await tended
+      await tasking.close()
       await direct.close()
     },
   }

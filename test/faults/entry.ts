@@ -67,12 +67,12 @@ const follow = (server: Server) => {
 }
 
 const start = async (settings: Settings) => {
-  const { server, listen } = await composeServer(settings, reached)
+  const { server, listen, listenToNodes } = await composeServer(settings, reached)
   follow(server)
-  const port = await listen()
+  const [port, door] = [await listen(), await listenToNodes()]
   // A process that is killed cannot keep what it compiled; the next one starts faster if this one does it now.
   flushCompileCache()
-  report({ port })
+  report({ port, door })
 }
 
 process.on('disconnect', () => process.exit(0))

@@ -102,8 +102,8 @@ export const judgeWorld = async (
     ...faults.map(({ sentence }) => sentence),
     ...(await gapsIn(sql)).map(({ chain_id }) => `the chain ${chain_id} has a gap`),
     ...record
-      // Next keys are made without being asked for.
-      .filter(({ actor_id }) => actor_id !== 'key_tending')
+      // Next keys, and what vouches for nodes, are made without being asked for.
+      .filter(({ actor_id }) => actor_id !== 'key_tending' && actor_id !== 'node_tending')
       .filter(({ action, correlation_id }) => Object.hasOwn(steps, action) && !asked.has(correlation_id))
       .map(({ action, correlation_id }) => `recorded, but nobody asked: ${action} ${correlation_id}`),
     ...replayFaults(before, record, await readState(sql)),

@@ -22,10 +22,27 @@ export interface State {
   readonly tokens: Map<string, string>
   /** In which state each key is. */
   readonly signing_keys: Map<string, string>
+  /** Versions of the key that signs tasks, and in which state each is. */
+  readonly task_signers: Map<string, string>
+  /** Signs of life that nodes were asked for. */
+  readonly probes: Set<string>
   /** In which state each service account is. */
   readonly service_accounts: Map<string, string>
   /** Of each key the account, when it ends, and whether it was revoked. */
   readonly account_keys: Map<string, string>
+  /** In which state each node is. */
+  readonly nodes: Map<string, string>
+  /** Of each enrolment that is open, and of each certificate that has not ended, the node. */
+  readonly node_enrolments: Map<string, string>
+  readonly node_certificates: Map<string, string>
+  /** Of each that is registered whose it is, and its fingerprint. */
+  readonly ssh_keys: Map<string, string>
+  /** Of each its state, and who owns it. */
+  readonly allocations: Map<string, { state: string; owner: string | null }>
+  /** The allocation and the key. */
+  readonly allocation_keys: Set<string>
+  /** Of each that nobody has ended: the allocation, the grantee, the key and its end. */
+  readonly access_grants: Map<string, string>
 }
 
 export interface Recorded {
@@ -58,6 +75,7 @@ export const readState = async (sql: Sql): Promise<State> => {
             'effect', effect, 'condition', condition, 'time_zone', time_zone, 'is_locked', is_locked, 'state', state) as document
        from policy_constraints where replaced_at is null`,
   )
+  const task_signers = await sql<{ kid: string; state: string }>('select kid, state from task_signers')
   const signing_keys = await sql<{ kid: string; state: string }>('select kid, state from signing_keys')
   const cutoffs = await sql<{ line: string; n: number }>(
     `select concat_ws(' ', subject_type, subject_id) as line, count(*)::int as n from token_cutoffs group by 1
@@ -71,6 +89,13 @@ export const readState = async (sql: Sql): Promise<State> => {
     `select k.id, s.id || ' ' || coalesce(to_char(k.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '-')
             || case when k.revoked_at is null then '' else ' revoked' end as line
        from service_account_keys k join service_accounts s on s.id = k.service_account_id and s.state <> 'deleted'`,
+  )
+  const lineById = async (text: string) => new Map((await sql<{ id: string; line: string }>(text)).map(({ id, line }) => [id, line]))
+  const ssh_keys = await sql<{ id: string; line: string }>(
+    `select id, coalesce(user_id, project_id) || ' ' || fingerprint as line from ssh_public_keys where deleted_at is null`,
+  )
+  const allocations = await sql<{ id: string; state: string; owner: string | null }>(
+    'select id, state, owner_user_id as owner from allocations',
   )
   const users = await sql<{ id: string; is_disabled: boolean }>('select id, disabled_at is not null as is_disabled from users')
   return {
@@ -92,6 +117,21 @@ export const readState = async (sql: Sql): Promise<State> => {
     policies: new Map(policies.map(({ scope, key, version, value }) => [`${scope} ${key}`, { version, value: canonicalJson(value) }])),
     service_accounts: new Map(service_accounts.map(({ id, state }) => [id, state])),
     account_keys: new Map(account_keys.map(({ id, line }) => [id, line])),
+    nodes: await lineById('select id, status as line from nodes'),
+    node_enrolments: await lineById('select id, node_id as line from node_enrolments where ended_at is null'),
+    node_certificates: await lineById('select serial as id, node_id as line from node_certificates where ended_at is null'),
+    ssh_keys: new Map(ssh_keys.map(({ id, line }) => [id, line])),
+    allocations: new Map(allocations.map(({ id, ...allocation }) => [id, allocation])),
+    allocation_keys: await lines(
+      `select allocation_id || ' ' || ssh_key_id as line from allocation_ssh_public_keys where ended_at is null`,
+    ),
+    access_grants: await lineById(
+      `select id, allocation_id || ' ' || grantee_user_id || ' ' || ssh_key_id || ' '
+              || coalesce(to_char(expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '-') as line
+         from allocation_access_grants where ended_at is null`,
+    ),
+    task_signers: new Map(task_signers.map(({ kid, state }) => [kid, state])),
+    probes: await lines(`select id::text as line from node_tasks where type = 'diag.health_probe' and state <> 'expired'`),
     signing_keys: new Map(signing_keys.map(({ kid, state }) => [kid, state])),
     tokens: new Map(tokens.map(({ id, line }) => [id, line])),
     cutoffs: new Map(cutoffs.map(({ line, n }) => [line, n])),
@@ -153,20 +193,40 @@ const turn =
     return true
   }
 
-const come =
-  (as: string): Step =>
-  (state, { resource_id }) => {
-    if (state.signing_keys.has(resource_id)) return false
-    state.signing_keys.set(resource_id, as)
-    return true
+/** The life of a key, of those that tokens are signed with or of those that tasks are. */
+const livesOf = (which: 'signing_keys' | 'task_signers', noun: string): Readonly<Record<string, Step>> => {
+  const come =
+    (as: string): Step =>
+    (state, { resource_id }) => {
+      if (state[which].has(resource_id)) return false
+      state[which].set(resource_id, as)
+      return true
+    }
+  const turnKey =
+    (from: readonly string[], to: string): Step =>
+    (state, { resource_id }) => {
+      if (!from.includes(state[which].get(resource_id) ?? '')) return false
+      state[which].set(resource_id, to)
+      return true
+    }
+  return {
+    [`${noun}.stage`]: come('staged'),
+    // Made to sign at once, or staged before.
+    [`${noun}.activate`]: (state, row) =>
+      state[which].has(row.resource_id) ? turnKey(['staged'], 'active')(state, row) : come('active')(state, row),
+    [`${noun}.rotate`]: (state, row) => {
+      const { from_kid } = row.metadata
+      if (from_kid !== null && !turnKey(['active'], 'grace')(state, { ...row, resource_id: from_kid })) return false
+      return turnKey(['staged'], 'active')(state, row)
+    },
+    [`${noun}.retire`]: turnKey(['staged', 'grace'], 'retired'),
+    [`${noun}.revoke`]: (state, row) => {
+      const { next_kid } = row.metadata
+      if (!turnKey(['staged', 'active', 'grace'], 'revoked')(state, row)) return false
+      return next_kid === null || turnKey(['staged'], 'active')(state, { ...row, resource_id: next_kid })
+    },
   }
-const turnKey =
-  (from: readonly string[], to: string): Step =>
-  (state, { resource_id }) => {
-    if (!from.includes(state.signing_keys.get(resource_id) ?? '')) return false
-    state.signing_keys.set(resource_id, to)
-    return true
-  }
+}
 
 const turnAccount =
   (from: string, to: string): Step =>
@@ -214,6 +274,55 @@ const policyOf = ({ tenant_id, project_id, metadata }: Recorded) => `${project_i
 const writeConstraint = (state: State, { resource_id, metadata: { version, reason: _reason, ...document } }: Recorded): boolean => {
   if ((state.constraints.get(resource_id)?.version ?? 0) !== version - 1) return false
   state.constraints.set(resource_id, { version, document: canonicalJson(document) })
+  return true
+}
+
+const offerNode = (state: State, { resource_id, metadata: { enrolment_id } }: Recorded): boolean => {
+  // There is one: the one before it is void.
+  for (const [id, node_id] of state.node_enrolments) if (node_id === resource_id) state.node_enrolments.delete(id)
+  state.node_enrolments.set(enrolment_id, resource_id)
+  return true
+}
+const turnNode = (state: State, { resource_id }: Recorded, from: readonly string[], to: string): boolean => {
+  if (!from.includes(state.nodes.get(resource_id) ?? '')) return false
+  state.nodes.set(resource_id, to)
+  return true
+}
+const vouch = (state: State, { resource_id, metadata: { serial, ended } }: Recorded): boolean => {
+  for (const each of ended) if (!state.node_certificates.delete(each)) return false
+  state.node_certificates.set(serial, resource_id)
+  return true
+}
+
+const register: Step = (state, { resource_id, actor_id, project_id, metadata }) => {
+  if (state.ssh_keys.has(resource_id)) return false
+  state.ssh_keys.set(resource_id, `${project_id ?? actor_id} ${metadata.fingerprint}`)
+  return true
+}
+const unregister: Step = (state, { resource_id, actor_id, project_id, metadata }) =>
+  state.ssh_keys.get(resource_id) === `${project_id ?? actor_id} ${metadata.fingerprint}` && state.ssh_keys.delete(resource_id)
+
+const endAllocationKeys = (state: State, id: string) => {
+  for (const line of state.allocation_keys) if (line.startsWith(`${id} `)) state.allocation_keys.delete(line)
+}
+const moveAllocation = (state: State, id: string, to: string, from?: string): boolean => {
+  const one = state.allocations.get(id)
+  if (!one || (from !== undefined && one.state !== from)) return false
+  one.state = to
+  return true
+}
+const own = (state: State, id: string, owner: string | null, former?: string | null): boolean => {
+  const one = state.allocations.get(id)
+  if (!one || (former !== undefined && one.owner !== former)) return false
+  one.owner = owner
+  return true
+}
+
+const grantLine = ({ allocation_id, grantee_user_id, ssh_key_id, expires_at }: Recorded['metadata']): string =>
+  `${allocation_id} ${grantee_user_id} ${ssh_key_id} ${expires_at ?? '-'}`
+const letIn: Step = (state, { resource_id, metadata }) => {
+  if (state.access_grants.has(resource_id) !== (metadata.updated === true)) return false
+  state.access_grants.set(resource_id, grantLine(metadata))
   return true
 }
 
@@ -323,21 +432,70 @@ export const steps: Readonly<Record<string, Step>> = {
     return endKey(state, replaces, overlap_seconds === 0 ? null : ends_at) && comeKey(state, row)
   },
   'service_account.key.revoke': (state, { resource_id }) => endKey(state, resource_id, null),
-  'signing_key.stage': come('staged'),
-  // Made to sign at once, or staged before.
-  'signing_key.activate': (state, row) =>
-    state.signing_keys.has(row.resource_id) ? turnKey(['staged'], 'active')(state, row) : come('active')(state, row),
-  'signing_key.rotate': (state, row) => {
-    const { from_kid } = row.metadata
-    if (from_kid !== null && !turnKey(['active'], 'grace')(state, { ...row, resource_id: from_kid })) return false
-    return turnKey(['staged'], 'active')(state, row)
+  'allocation.create': (state, { resource_id, metadata: { owner_user_id, ssh_key_ids } }) => {
+    if (state.allocations.has(resource_id)) return false
+    state.allocations.set(resource_id, { state: 'requested', owner: owner_user_id })
+    for (const key of ssh_key_ids) state.allocation_keys.add(`${resource_id} ${key}`)
+    return true
   },
-  'signing_key.retire': turnKey(['staged', 'grace'], 'retired'),
-  'signing_key.revoke': (state, row) => {
-    const { next_kid } = row.metadata
-    if (!turnKey(['staged', 'active', 'grace'], 'revoked')(state, row)) return false
-    return next_kid === null || turnKey(['staged'], 'active')(state, { ...row, resource_id: next_kid })
+  'allocation.provision': (state, { resource_id }) => moveAllocation(state, resource_id, 'provisioning', 'requested'),
+  'allocation.activate': (state, { resource_id }) => moveAllocation(state, resource_id, 'active', 'provisioning'),
+  'allocation.release': (state, { resource_id, metadata: { from, to } }) => {
+    endAllocationKeys(state, resource_id)
+    return moveAllocation(state, resource_id, to, from)
   },
+  'allocation.released': (state, { resource_id }) => moveAllocation(state, resource_id, 'released', 'releasing'),
+  'allocation.release_fail': (state, { resource_id }) => moveAllocation(state, resource_id, 'release_failed', 'releasing'),
+  'allocation.fail': (state, { resource_id }) => {
+    endAllocationKeys(state, resource_id)
+    return moveAllocation(state, resource_id, 'failed')
+  },
+  'allocation.ssh_keys.replace': (state, { resource_id, metadata: { added, ended } }) => {
+    for (const key of ended) if (!state.allocation_keys.delete(`${resource_id} ${key}`)) return false
+    for (const key of added) state.allocation_keys.add(`${resource_id} ${key}`)
+    return true
+  },
+  'allocation.access_grant.create': letIn,
+  'allocation.access_grant.revoke': (state, { resource_id, metadata }) =>
+    state.access_grants.get(resource_id) === grantLine(metadata) && state.access_grants.delete(resource_id),
+  'allocation.ssh_keys.end': (state, { resource_id, metadata: { ended } }) =>
+    ended.every((key: string) => state.allocation_keys.delete(`${resource_id} ${key}`)),
+  'allocation.owner.name': (state, { resource_id, metadata: { user_id, former_owner_user_id, ended } }) => {
+    for (const key of ended) state.allocation_keys.delete(`${resource_id} ${key}`)
+    return own(state, resource_id, user_id, former_owner_user_id)
+  },
+  'allocation.owner.end': (state, { resource_id, metadata: { user_id } }) => own(state, resource_id, null, user_id),
+  'node.authority.create': () => true,
+  'node.create': (state, row) => {
+    if (state.nodes.has(row.resource_id)) return false
+    state.nodes.set(row.resource_id, 'active')
+    return offerNode(state, row)
+  },
+  'node.enrolment.create': (state, row) => state.nodes.get(row.resource_id) !== 'retired' && offerNode(state, row),
+  'node.drain': (state, row) => turnNode(state, row, ['active'], 'drained'),
+  'node.undrain': (state, row) => turnNode(state, row, ['drained'], 'active'),
+  'node.retire': (state, row) => {
+    for (const [id, node_id] of state.node_enrolments) if (node_id === row.resource_id) state.node_enrolments.delete(id)
+    for (const serial of row.metadata.certificates_ended) if (!state.node_certificates.delete(serial)) return false
+    return turnNode(state, row, ['active', 'drained'], 'retired')
+  },
+  'node.enrol': (state, row) =>
+    state.nodes.get(row.resource_id) !== 'retired' && state.node_enrolments.delete(row.metadata.enrolment_id) && vouch(state, row),
+  'node.certificate.renew': (state, row) => state.nodes.get(row.resource_id) !== 'retired' && vouch(state, row),
+  'ssh_key.create': register,
+  'ssh_key.delete': unregister,
+  'project.ssh_key.create': register,
+  'project.ssh_key.delete': unregister,
+  ...livesOf('signing_keys', 'signing_key'),
+  ...livesOf('task_signers', 'node.signer'),
+  'node.probe': (state, { metadata: { task_id } }) => {
+    if (state.probes.has(task_id)) return false
+    state.probes.add(task_id)
+    return true
+  },
+  'node.task.expire': (state, { resource_id }) => state.probes.delete(resource_id),
+  // Told of, and nothing else.
+  'node.task.overdue': () => true,
   'user.create': (state, { resource_id }) => {
     if (state.users.has(resource_id)) return false
     state.users.set(resource_id, { is_disabled: false })
@@ -363,7 +521,16 @@ const linesOf = (state: State): Set<string> =>
     ...[...state.cutoffs].map(([line, n]) => `cut-offs of ${line}: ${n}`),
     ...[...state.service_accounts].map(([id, is]) => `service account ${id} ${is}`),
     ...[...state.account_keys].map(([id, line]) => `service account key ${id} ${line}`),
+    ...[...state.nodes].map(([id, line]) => `node ${id} ${line}`),
+    ...[...state.node_enrolments].map(([id, line]) => `enrolment ${id} ${line}`),
+    ...[...state.node_certificates].map(([id, line]) => `node certificate ${id} ${line}`),
+    ...[...state.ssh_keys].map(([id, line]) => `ssh key ${id} ${line}`),
+    ...[...state.allocations].map(([id, { state: is, owner }]) => `allocation ${id} ${is} of ${owner ?? 'nobody'}`),
+    ...[...state.allocation_keys].map((line) => `key of the allocation ${line}`),
+    ...[...state.access_grants].map(([id, line]) => `access grant ${id} ${line}`),
     ...[...state.signing_keys].map(([kid, is]) => `signing key ${kid} ${is}`),
+    ...[...state.task_signers].map(([kid, is]) => `task signer ${kid} ${is}`),
+    ...[...state.probes].map((id) => `probe ${id}`),
     ...[...state.constraints].map(([id, { version, document }]) => `constraint ${id} ${version} ${document}`),
   ])
 

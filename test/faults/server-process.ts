@@ -18,10 +18,12 @@ export interface Settings {
   readonly cursorKey: string
   readonly build: Build
   readonly logLevel: string
+  /** Nodes may come to it. */
+  readonly has_door?: boolean
 }
 
 export type Order = { settings: Settings } | { arm: Arms } | { count: true }
-export type Report = { port: number } | { armed: true } | { statements: number }
+export type Report = { port: number; door: string | null } | { armed: true } | { statements: number }
 
 const entry = fileURLToPath(new URL('./entry.ts', import.meta.url))
 const compiled = fileURLToPath(new URL('../../node_modules/.cache/gatehouse/compiled', import.meta.url))
@@ -54,11 +56,12 @@ export const startServerProcess = async (settings: Settings) => {
     child.send(order)
     return Promise.race([answer.then(([report]) => report), ended])
   }
-  const { port } = await ask<{ port: number }>({
+  const { port, door } = await ask<{ port: number; door: string | null }>({
     settings: { ...settings, appUrl: calling(settings.appUrl, name) },
   })
   return {
     url: `http://127.0.0.1:${port}`,
+    door,
     name,
     pid: child.pid!,
     gone,

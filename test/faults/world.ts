@@ -49,6 +49,17 @@ const stockPeople = async (sql: Sql, issuer: string, count: number) => {
   return people
 }
 
+/** Nodes that have enrolled, which no recipe could do: each is used up by one case. */
+const stockNodes = async (sql: Sql, count: number): Promise<string[]> => {
+  const nodes = Array.from({ length: count }, (_, at) => fixedId('node', `stock ${at}`))
+  await sql(
+    `insert into nodes (id, name, region, sku, gpus, created_at, enrolled_at)
+     select id, 'stock-' || at, 'stock', 'stock', 1, now(), now() from unnest($1::uuid[]) with ordinality as n (id, at)`,
+    [nodes],
+  )
+  return nodes
+}
+
 /** A seeded database, an issuer, a journal, and whatever servers are started on it. */
 export const faultWorld = async (place: Place, { people = 200 } = {}) => {
   const issuer = await localIssuer()
@@ -58,6 +69,7 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
   const sql: Sql = async <Row>(text: string, values: unknown[] = []) => (await owner.query(text, values)).rows as Row[]
   await sql(`update policy_values set value = '100000' where key like 'rate_limit.%' and replaced_at is null`)
   const stock = await stockPeople(sql, issuer.issuer, people)
+  const nodes = await stockNodes(sql, people)
   const database = openDatabase({ url: place.appUrl, max_connections: 1 })
   const key = await auditKey(database, parseKeyRing(testKeys))
   const before = await readState(sql)
@@ -140,6 +152,11 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
     person: () => {
       const next = stock.pop()
       if (!next) throw new Error('the stock of people is used up')
+      return next
+    },
+    node: () => {
+      const next = nodes.pop()
+      if (!next) throw new Error('the stock of nodes is used up')
       return next
     },
     done: async (operation, asking) => {

@@ -17,10 +17,13 @@ interface Document {
   readonly components: { readonly schemas: { readonly Problem: Schema; readonly OAuthError: Schema } }
 }
 
+/** Those of the API's door; what nodes ask at theirs is below `/internal`. */
 export const documentedOperations = ({ paths }: Document): Documented[] =>
-  Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
-  )
+  Object.entries(paths)
+    .filter(([path]) => !path.startsWith('/internal/'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
+    )
 
 const form = 'application/x-www-form-urlencoded'
 

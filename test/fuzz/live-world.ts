@@ -1,7 +1,9 @@
 import { fixedId } from '../../server/src/kernel/ids.ts'
 import { keyPair } from '../../server/src/oauth/testing/signing.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
-import { pathOf, type RightfulCall, rightfulCalls, writeSigningKeys } from './rightful-calls.ts'
+import { newKeyLine } from '../ssh-key-lines.ts'
+import type { RightfulCall } from './rightful-call.ts'
+import { pathOf, rightfulCalls, writeSigningKeys } from './rightful-calls.ts'
 
 const { org, project: projectOf, user, usernames } = seeded
 const named = new Map(usernames.map((username) => [user(username) as string, username]))
@@ -248,6 +250,19 @@ export const liveWorld = async (live: LiveServer) => {
     }),
     'service_account.key.revoke': ofKey,
   }
+  // Some to be switched on and off, some to be ended.
+  const nodes: Record<'switched' | 'ended', string[]> = { switched: [], ended: [] }
+  for (const [use, made] of Object.entries(nodes))
+    for (let n = 0; n < 4; n += 1) {
+      const { body } = await live.call('ada', 'POST', '/api/v1/admin/nodes', {
+        body: { name: `${use}-${n}`, region: 'nowhere', sku: 'fuzz', gpus: 1 },
+      })
+      made.push(body.node.id)
+    }
+  const onNode = (use: keyof typeof nodes) => (pick: number) => ({ person: 'ada', params: { node_id: at(nodes[use], pick) } })
+  const nobodysKey = fixedId('ssh key', 'nobody')
+  const sshKeys: Record<'own' | 'project', string[]> = { own: [], project: [] }
+  await live.setPolicy('access.max_ssh_keys', 1000)
   const builtin = () => ({ person: 'ada', params: { role_id: fixedId('role', 'tenant_billing_viewer') } })
   const calls: Record<string, (pick: number) => RightfulCall> = {
     ...Object.fromEntries(onPolicy),
@@ -286,6 +301,19 @@ export const liveWorld = async (live: LiveServer) => {
     ...ofRoles('of_organization'),
     ...ofRoles('of_project'),
     ...onAccounts,
+    'node.read': onNode('switched'),
+    'node.enrolment.create': onNode('switched'),
+    'node.drain': onNode('switched'),
+    'node.undrain': onNode('switched'),
+    'node.retire': onNode('ended'),
+    // Chance makes no key; and whoever has registered one already is told so.
+    'ssh_key.create': () => ({ person: 'asha', params: {}, body: { public_key: newKeyLine() } }),
+    'ssh_key.delete': (pick) => ({ person: 'asha', params: { ssh_key_id: at(sshKeys.own, pick) ?? nobodysKey } }),
+    'project.ssh_key.create': () => ({ person: 'asha', params: { project_id: projectOf.aurora }, body: { public_key: newKeyLine() } }),
+    'project.ssh_key.delete': (pick) => ({
+      person: 'asha',
+      params: { project_id: projectOf.aurora, ssh_key_id: at(sshKeys.project, pick) ?? nobodysKey },
+    }),
     'role.disable_builtin': () => ({ ...builtin(), body: { mode: 'block_all_now' } }),
     'role.enable_builtin': builtin,
     'role_binding.create_of_platform': (pick) => ({
@@ -327,6 +355,11 @@ export const liveWorld = async (live: LiveServer) => {
         if (owner && named.get(body.user_id) !== owner) joined.push({ project: params.project_id!, owner, user_id: body.user_id })
       }
       if (operation === 'project.member.remove') joined.splice(Math.max(0, joined.findIndex(ended)), joined.some(ended) ? 1 : 0)
+      if (operation === 'node.create') nodes.ended.push(body.node.id)
+      const [, whose, what] = /^(project\.)?ssh_key\.(create|delete)$/.exec(operation) ?? []
+      const registered = sshKeys[whose ? 'project' : 'own']
+      if (what === 'create') registered.push(body.id)
+      if (what === 'delete') registered.splice(registered.indexOf(params.ssh_key_id!), 1)
       const [noun, scope] = operation.split(/_(?=of_)/)
       if (/^service_account\.key\.(?:create|rotate)$/.test(operation))
         keys.push({ service_account_id: body.service_account_id, key_id: body.key_id })

@@ -2,18 +2,14 @@ import { createHash } from 'node:crypto'
 import type { Operation } from '../../contract/src/operation.ts'
 import { operations } from '../../contract/src/operations.ts'
 import { fixedId } from '../../server/src/kernel/ids.ts'
+import { type PublicKey, parsePublicKey } from '../../server/src/ssh-keys/ssh-public-key.ts'
 import { type Sending, seeded } from '../live-server.ts'
-
-/** A call that is allowed and complete: who makes it, on what, with what. What it does to the world is the caller's affair. */
-export interface RightfulCall {
-  readonly person: string
-  readonly params: Readonly<Record<string, string>>
-  readonly body?: Readonly<Record<string, unknown>>
-  /** Where it is not the person: whose credential is in the body. */
-  readonly actor_id?: string
-  /** Members of the body of which it names one. */
-  readonly one_of?: readonly string[]
-}
+import { newKeyLine } from '../ssh-key-lines.ts'
+import { onAccessGrants } from './access-grant-calls.ts'
+import { onAllocations } from './allocation-calls.ts'
+import { onNodes } from './node-calls.ts'
+import { onNodeTasks } from './node-task-calls.ts'
+import type { RightfulCall } from './rightful-call.ts'
 
 const { org, project, user } = seeded
 const ofOrg = { org_id: org.aurora }
@@ -169,6 +165,34 @@ export const writeServiceAccounts = async (sql: (text: string, values: unknown[]
   )
 }
 
+/** A person's own (`own`), the automation's of the seeded project, and another's that nobody here may know of. */
+export const sshKeyOf = (name: string) => fixedId('ssh key', `sweep ${name}`)
+export const writeSshKeys = async (sql: (text: string, values: unknown[]) => Promise<unknown>): Promise<void> => {
+  for (const [name, owner, org_id, project_id] of [
+    ['own', user('asha'), null, null],
+    ['of_project', null, org.aurora, project.aurora],
+    ['foreign', user('bella'), null, null],
+    ['foreign_project', null, org.borealis, project.borealis],
+  ] as const) {
+    const key = parsePublicKey(newKeyLine()) as PublicKey
+    await sql(
+      `insert into ssh_public_keys (id, user_id, org_id, project_id, name, key_type, bits, blob, fingerprint, created_at, created_by_type, created_by)
+       values ($1, $2, $3, $4, 'Sweep', $5, $6, $7, $8, now(), 'user', $9)`,
+      [sshKeyOf(name), owner, org_id, project_id, key.key_type, key.bits, key.blob, key.fingerprint, user('asha')],
+    )
+  }
+}
+/** Nobody has the other half of it. */
+const sweepKey = { name: 'Sweep', public_key: newKeyLine() }
+const onSshKeys: Readonly<Record<string, RightfulCall>> = {
+  'ssh_key.list': { person: 'asha', params: {} },
+  'ssh_key.create': { person: 'asha', params: {}, body: { ...sweepKey, ...because } },
+  'ssh_key.delete': { person: 'asha', params: { ssh_key_id: sshKeyOf('own') }, body: because },
+  'project.ssh_key.list': { person: 'axel', params: ofProject },
+  'project.ssh_key.create': { person: 'asha', params: ofProject, body: { ...sweepKey, ...because } },
+  'project.ssh_key.delete': { person: 'asha', params: { ...ofProject, ssh_key_id: sshKeyOf('of_project') }, body: because },
+}
+
 /** A token of each account; the key that signs must be there. */
 export const tokenOf = (name: string) => fixedId('token', `sweep ${name}`)
 export const writeTokens = (sql: (text: string, values: unknown[]) => Promise<unknown>): Promise<unknown> =>
@@ -220,6 +244,8 @@ const platformBinding = { principal_type: 'user', principal_id: user('bodo'), ro
 
 /** One for each operation, in the seeded world; a new operation gets its line here, and every sweep then includes it. */
 const calls: Readonly<Record<string, RightfulCall>> = {
+  ...onAccessGrants,
+  ...onAllocations,
   'audit_log.list_all': { person: 'otto', params: {} },
   'audit_log.list_of_organization': { person: 'alice', params: ofOrg },
   'audit_log.list_of_project': { person: 'amara', params: ofProject },
@@ -245,6 +271,7 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'me.invitation.list': { person: 'bella', params: {} },
   'me.permissions': { person: 'anna', params: {} },
   'me.read': { person: 'anna', params: {} },
+  ...onNodes,
   'organization.create': { person: 'ada', params: {}, body: { name: 'New', slug: 'new', owner_user_id: user('anna'), ...because } },
   'organization.list': { person: 'anna', params: {} },
   'organization.member.list': { person: 'anna', params: ofOrg },
@@ -288,18 +315,21 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'signing_key.retire': { person: 'ada', params: { kid: kidOf('retire') }, body: because },
   'signing_key.revoke': { person: 'ada', params: { kid: kidOf('revoke') }, body: because },
   'signing_key.rotate': { person: 'ada', params: {}, body: because },
+  ...onNodeTasks,
   ...onServiceAccounts,
+  ...onSshKeys,
   'user.disable': { person: 'ada', params: { user_id: user('bodo') }, body: because },
   'user.enable': { person: 'ada', params: { user_id: user('bodo') }, body: because },
   'user.list': { person: 'ada', params: {} },
   'user.read': { person: 'ada', params: { user_id: user('bodo') } },
 }
 
-/** Every operation with its call; one without a call fails whoever sweeps. */
-export const rightfulCalls = operations.map((operation) => {
+/** Every operation of the API's door with its call; one without a call fails whoever sweeps. Nodes ask at another, with certificates. */
+export const rightfulCalls = operations.flatMap((operation) => {
+  if (operation.listener !== 'api') return []
   const call = calls[operation.id]
   if (!call) throw new Error(`${operation.id} has no rightful call in test/fuzz/rightful-calls.ts`)
-  return { operation, ...call }
+  return [{ operation, ...call }]
 })
 
 export const pathOf = (template: string, params: Readonly<Record<string, string>>): string =>

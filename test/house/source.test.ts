@@ -89,8 +89,19 @@ test('only the room that owns a table writes it', () => {
 test('the product’s own proof is made only where the product itself acts', () => {
   const makers = code('server/src').filter((path) => /\bsystemProof\(/.test(textOf(path)))
   expect(makers).toEqual([
+    'server/src/access-grants/end-access.ts',
+    'server/src/access-grants/tend-access.ts',
+    'server/src/allocations/end-key-entries.ts',
+    'server/src/allocations/end-ownership.ts',
+    'server/src/allocations/node-retired.ts',
+    'server/src/allocations/place-allocation.ts',
+    'server/src/allocations/sync-access.ts',
+    'server/src/allocations/task-finished.ts',
+    'server/src/allocations/tend-allocations.ts',
     'server/src/invitations/end-with-membership.ts',
     'server/src/keys/tend-keys.ts',
+    'server/src/nodes/tend-signers.ts',
+    'server/src/nodes/tend-tasks.ts',
     'server/src/policy-admin/set-policy-value-by-order.ts',
     'server/src/principals/first-sign-in.ts',
     'server/src/roles/end-bindings.ts',

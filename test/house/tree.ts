@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const notOurs = new Set(['node_modules', '.git', '.gatehouse', 'coverage'])
+const notOurs = new Set(['node_modules', '.git', '.gatehouse', 'coverage', 'dist'])
 
 /** Every file of the project under a folder, by its path from the root. Read from disk, so that a file not yet committed counts too. */
 export const filesUnder = (folder: string): string[] =>

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 export const parts = {
   postgres15: { path: '/usr/lib/postgresql/15/bin/postgres', serves: "the database tests on Debian's PostgreSQL 15" },
   vectors: { path: '../shared/vectors/naughty_strings.json', serves: 'hostile strings that were collected elsewhere' },
+  ssh: { path: '/usr/bin/ssh-keygen', serves: 'keys as people make them' },
   chromium: { path: '/usr/bin/chromium', serves: 'the browser tests' },
 } as const
 

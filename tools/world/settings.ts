@@ -4,6 +4,7 @@ import { StartRefused } from '@gatehouse/server/db/embedded/start-refused'
 export type Settings = {
   port: number
   idpPort: number
+  nodesPort: number
   /** Given only when somebody asked for it; otherwise any port serves. */
   dbPort: number | undefined
   stateDir: string | undefined
@@ -14,7 +15,7 @@ export type Settings = {
 
 type Environment = Record<string, string | undefined>
 
-const own = ['GATEHOUSE_PORT', 'GATEHOUSE_IDP_PORT', 'GATEHOUSE_DB_PORT', 'GATEHOUSE_STATE_DIR']
+const own = ['GATEHOUSE_PORT', 'GATEHOUSE_IDP_PORT', 'GATEHOUSE_NODES_PORT', 'GATEHOUSE_DB_PORT', 'GATEHOUSE_STATE_DIR']
 const handedOn = ['GATEHOUSE_CHECKPOINT_SECONDS', 'GATEHOUSE_DRAIN_SECONDS', 'GATEHOUSE_LOG_LEVEL', 'GATEHOUSE_REGION']
 // A shell in which tests are run may well start a world too.
 const ofTests = /^GATEHOUSE_(REQUIRE|TEST_|FUZZ_|SCREENSHOTS)/
@@ -54,6 +55,7 @@ export const readSettings = (env: Environment): Settings => {
   const settings = {
     port: portFrom(env, 'GATEHOUSE_PORT') ?? 8090,
     idpPort: portFrom(env, 'GATEHOUSE_IDP_PORT') ?? 8091,
+    nodesPort: portFrom(env, 'GATEHOUSE_NODES_PORT') ?? 8093,
     dbPort: portFrom(env, 'GATEHOUSE_DB_PORT'),
     stateDir: env.GATEHOUSE_STATE_DIR ? resolve(env.GATEHOUSE_STATE_DIR) : undefined,
     external: externalFrom(env),
@@ -61,5 +63,7 @@ export const readSettings = (env: Environment): Settings => {
   }
   if (settings.port === settings.idpPort)
     throw new StartRefused(`The server and the identity provider cannot both have port ${settings.port}.`)
+  if (settings.nodesPort === settings.port || settings.nodesPort === settings.idpPort)
+    throw new StartRefused(`The door of the nodes cannot have port ${settings.nodesPort} too.`)
   return settings
 }

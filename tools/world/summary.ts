@@ -20,7 +20,17 @@ const peopleTable = (seed: Seed): string =>
     .join('\n')
 
 /** What a newcomer needs on one screen: where it is, who they may be, and two lines to paste. */
-export const summaryOf = ({ address, issuer, stateDir }: { address: string; issuer: string; stateDir: string }): string => {
+export const summaryOf = ({
+  address,
+  issuer,
+  door,
+  stateDir,
+}: {
+  address: string
+  issuer: string
+  door: string
+  stateDir: string
+}): string => {
   const seed = JSON.parse(readFileSync(join(project, 'db/seed/people.json'), 'utf8')) as Seed
   const form = '-d grant_type=password -d client_id=gatehouse-cli -d username=alice -d password=alice-gatehouse'
   return `
@@ -37,6 +47,7 @@ Ask who you are:
 Gatehouse is up at ${address}
   Reference          ${address}/docs
   Identity provider  ${issuer} (development only)
+  Door of the nodes  ${door}
   Data and logs      ${stateDir}
 
 Ctrl-C stops everything and keeps the data; \`npm run reset\` wipes it.

@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { writeAtomically } from '../atomic-file.ts'
 import { HandsFailed } from '../hands.ts'
 import { type Layout, requireUsername } from './layout.ts'
-import { allProcesses, endProcess } from './processes.ts'
-import { must, run } from './system.ts'
+import { allProcesses } from './processes.ts'
+import { must, type Ran, run } from './system.ts'
 
 export interface Account {
   readonly username: string
@@ -19,7 +19,8 @@ const ofAllocation = /^gatehouse allocation ([0-9a-f-]{36})$/
 
 export const findAccount = async (username: string): Promise<Account | undefined> => {
   const { code, stdout } = await run('/usr/bin/getent', ['passwd', requireUsername(username)])
-  if (code !== 0) return undefined
+  if (code === 2) return undefined
+  if (code !== 0) throw new HandsFailed('accounts_not_read')
   const [name, , uid, , comment, home] = stdout.trimEnd().split(':')
   if (name !== username) return undefined
   return { username, uid: Number(uid), home: home!, allocation_id: ofAllocation.exec(comment ?? '')?.[1] ?? null }
@@ -29,6 +30,31 @@ export const findAccount = async (username: string): Promise<Account | undefined
 const requireOurs = (account: Account, allocation_id: string): Account => {
   if (account.allocation_id !== allocation_id) throw new HandsFailed('username_taken')
   return account
+}
+
+export const findOurs = async (username: string, allocation_id: string): Promise<Account | undefined> => {
+  const found = await findAccount(username)
+  return found && requireOurs(found, allocation_id)
+}
+
+/** The list of accounts is changed by one at a time: two that are made at once must not get the same number. */
+let changing: Promise<unknown> = Promise.resolve()
+const alone = <T>(act: () => Promise<T>): Promise<T> => {
+  const done = changing.then(act, act)
+  changing = done.catch(() => {})
+  return done
+}
+
+/** Somebody else may be at the same list, and holds it for moments. */
+const change = async (failure: string, program: string, args: readonly string[]): Promise<void> => {
+  let ran: Ran | undefined
+  for (let round = 0; round < 20; round += 1) {
+    ran = await run(program, args)
+    if (ran.code === 0) return
+    if (!/cannot lock|try again later/.test(ran.stderr)) break
+    await pause(100)
+  }
+  throw new HandsFailed(failure, new Error(`${program} ended with ${ran!.code}: ${ran!.stderr.trim().slice(0, 200)}`))
 }
 
 /** The next number that no account has had: kept beside the keys, so that it outlives every account. */
@@ -41,87 +67,79 @@ const nextUid = async ({ keys_dir, first_uid }: Layout): Promise<number> => {
   return uid
 }
 
-/** Numbers are given one after the other: two accounts that are made at once must not get the same. */
-let numbering: Promise<unknown> = Promise.resolve()
-const alone = <T>(act: () => Promise<T>): Promise<T> => {
-  const done = numbering.then(act, act)
-  numbering = done.catch(() => {})
-  return done
+export const ensureGroup = async ({ group }: Layout): Promise<void> => {
+  if ((await run('/usr/bin/getent', ['group', group])).code !== 0)
+    await alone(() => change('group_not_made', '/usr/sbin/groupadd', ['--system', '--force', group]))
 }
 
-export const ensureGroup = async ({ group }: Layout): Promise<void> => {
-  if ((await run('/usr/bin/getent', ['group', group])).code !== 0) await must('group_not_made', '/usr/sbin/groupadd', ['--system', group])
-}
+const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  )
 
 /** Nobody can log in to it yet: it has no password, and keys come by themselves. */
 export const ensureAccount = async (layout: Layout, username: string, allocation_id: string): Promise<Account> => {
-  const found = await findAccount(username)
-  if (found) return requireOurs(found, allocation_id)
+  const found = await findOurs(username, allocation_id)
+  if (found) return found
   const home = join(layout.homes_dir, requireUsername(username))
   // A home that somebody else left there would be given away with all that is in it.
-  if (
-    await lstat(home).then(
-      () => true,
-      () => false,
-    )
-  )
-    throw new HandsFailed('home_taken')
+  if (await isThere(home)) throw new HandsFailed('home_taken')
   return alone(async () => {
     const uid = await nextUid(layout)
-    await must('account_not_made', '/usr/sbin/useradd', [
-      ...['--uid', `${uid}`, '--user-group', '--groups', layout.group, '--create-home', '--home-dir', home],
+    await change('account_not_made', '/usr/sbin/useradd', [
+      ...['--uid', `${uid}`, '--user-group', '--groups', layout.group, '--create-home', '--home-dir', home, '--key', 'HOME_MODE=0700'],
       ...['--shell', '/bin/bash', '--comment', `gatehouse allocation ${allocation_id}`, '--password', '*', username],
     ])
-    await must('home_not_closed', '/usr/bin/chmod', ['0700', home])
     return { username, uid, home, allocation_id }
   })
 }
 
 /** All that runs as the account, whoever started it. */
-export const endProcessesOf = async (uid: number): Promise<number> => {
-  const ended = new Set<number>()
+const endProcessesOf = async ({ first_uid }: Layout, uid: number): Promise<void> => {
+  // Sent by the account itself to all that is its own: none of it can start another meanwhile. Never by a number that is not of ours.
+  if (!(uid >= first_uid && first_uid >= 1000)) throw new HandsFailed('not_a_managed_account')
   for (let round = 0; round < 100; round += 1) {
-    const running = (await allProcesses()).filter((each) => each.uid === uid)
-    if (running.length === 0) return ended.size
-    for (const { pid } of running) {
-      ended.add(pid)
-      endProcess(pid)
-    }
+    if (!(await allProcesses()).some((each) => each.uid === uid)) return
+    await run('/usr/bin/kill', ['-KILL', '--', '-1'], { uid, gid: uid })
     await pause(20)
   }
   throw new HandsFailed('processes_not_ended')
 }
 
+/** Not by walking there ourselves: whoever may write in it could put a link in our way. */
+const removeTree = (path: string) => must('files_not_removed', '/usr/bin/rm', ['-rf', '--one-file-system', '--', path])
+
 /** Where everybody may write, an account leaves things behind. */
+const shared = ['/tmp', '/var/tmp', '/dev/shm', '/dev/mqueue', '/var/mail', '/var/spool/cron/atjobs']
 const removeLeftovers = async (uid: number): Promise<void> => {
-  for (const folder of ['/tmp', '/var/tmp', '/dev/shm'])
+  for (const folder of shared)
     for (const name of await readdir(folder).catch(() => [])) {
       const path = join(folder, name)
       const owner = await lstat(path).then(
         (found) => found.uid,
         () => undefined,
       )
-      if (owner === uid) await rm(path, { recursive: true, force: true })
+      if (owner === uid) await removeTree(path)
     }
 }
 
-/** Its time plans would start it again. */
+/** Its time plans, and its leave to run while nobody is logged in, would start it again. */
 const removePlans = async (username: string): Promise<void> => {
-  for (const folder of ['/var/spool/cron/crontabs', '/var/spool/cron']) await rm(join(folder, username), { force: true }).catch(() => {})
+  for (const folder of ['/var/spool/cron/crontabs', '/var/spool/cron', '/var/lib/systemd/linger'])
+    await rm(join(folder, username), { force: true }).catch(() => {})
 }
 
 /** After this nothing of it runs, and nobody has its name, its number or its home. */
-export const removeAccount = async (layout: Layout, username: string, allocation_id: string): Promise<number> => {
-  const found = await findAccount(username)
-  if (!found) return 0
-  const { uid, home } = requireOurs(found, allocation_id)
-  await removePlans(username)
+export const removeAccount = async (layout: Layout, { username, uid, home }: Account): Promise<void> => {
   // Locked before the processes end: none can begin through another door meanwhile.
-  await must('account_not_locked', '/usr/sbin/usermod', ['--expiredate', '1', '--shell', '/usr/sbin/nologin', username])
-  const ended = await endProcessesOf(uid)
-  await must('account_not_removed', '/usr/sbin/userdel', [username])
-  // The account's own word for its home is not taken: only the place where we made it is emptied.
-  if (home === join(layout.homes_dir, username)) await rm(home, { recursive: true, force: true })
+  await alone(() => change('account_not_locked', '/usr/sbin/usermod', ['--expiredate', '1', '--shell', '/usr/sbin/nologin', username]))
+  await removePlans(username)
+  await endProcessesOf(layout, uid)
+  // A plan may have been made by what ran until now.
+  await removePlans(username)
+  // Before the name is gone: a crash in between must find its way back here. The account's own word for its home is not taken.
+  if (home === join(layout.homes_dir, username)) await removeTree(home)
   await removeLeftovers(uid)
-  return ended
+  await alone(() => change('account_not_removed', '/usr/sbin/userdel', [username]))
 }

@@ -1,20 +1,25 @@
 import { lstat, readFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { authorizedKeysLine } from '@gatehouse/contract/authorized-keys'
 import type { DesiredKey } from '@gatehouse/contract/node-tasks'
 import { writeAtomically } from '../atomic-file.ts'
+import { requireRootsOwn } from './roots-own.ts'
 
 const header = '# Written by gatehouse-agent. Changes by hand are undone.\n'
 
-/** Said in the file for whoever looks at it: which grants a key is there for. Ids only, nothing that anybody chose. */
-const commentOf = ({ holders }: DesiredKey): string =>
-  `gatehouse:${holders.map(({ grant_id, ssh_key_id }) => grant_id ?? ssh_key_id).join(',')}`.slice(0, 400)
+/** Said in the file for whoever looks at it: which grant a key is there for. Ids only, nothing that anybody chose. */
+const commentOf = ({ holders: [first, ...others] }: DesiredKey): string =>
+  `gatehouse:${first!.grant_id ?? first!.ssh_key_id}${others.length === 0 ? '' : `.and-${others.length}-more`}`
 
 export const keysText = (keys: readonly DesiredKey[]): string =>
   header + keys.map((key) => `${authorizedKeysLine(key, commentOf(key))}\n`).join('')
 
 /** For everybody to read, for root to write: sshd reads it as the account. */
 const mode = 0o644
-export const writeKeysFile = (path: string, text: string): Promise<void> => writeAtomically(path, text, mode)
+export const writeKeysFile = async (path: string, text: string): Promise<void> => {
+  await requireRootsOwn(dirname(path))
+  await writeAtomically(path, text, mode)
+}
 
 export type Drift = 'changed' | 'missing' | 'not_ours' | null
 

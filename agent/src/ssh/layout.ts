@@ -4,11 +4,11 @@ import { join } from 'node:path'
 export interface Layout {
   /** One file for each managed account: the only one that sshd reads for it. */
   readonly keys_dir: string
-  /** One file for each session, written by the hook. */
+  /** One file for each session, written by the hook. It outlives a restart of the system, so that every session that was begun is ended. */
   readonly sessions_dir: string
-  /** Below which each session has a control group of its own; null: there is none, and sessions are told apart by their parents alone. */
+  /** Below which each session has a control group of its own. `own`: below the agent's. null: none, and sessions are told apart by their parents alone. */
   readonly cgroup_dir: string | null
-  /** The hook that PAM runs when a session opens and closes. */
+  /** The hook that PAM runs when a session opens. */
   readonly hook: string
   readonly homes_dir: string
   /** The accounts that are ours, by their group. */
@@ -28,8 +28,8 @@ export interface Layout {
 
 export const usualLayout: Layout = {
   keys_dir: '/etc/gatehouse-agent/keys',
-  sessions_dir: '/run/gatehouse-agent/sessions',
-  cgroup_dir: '/sys/fs/cgroup/gatehouse-agent',
+  sessions_dir: '/var/lib/gatehouse-agent/ssh-sessions',
+  cgroup_dir: 'own',
   hook: '/usr/lib/gatehouse-agent/ssh-session',
   homes_dir: '/home',
   group: 'gatehouse-managed',
@@ -52,3 +52,5 @@ export const requireUsername = (name: string): string => {
 }
 
 export const keysFileOf = ({ keys_dir }: Layout, name: string): string => join(keys_dir, requireUsername(name))
+/** In which the hook reads below which control group it makes others. */
+export const groupsFileOf = ({ sessions_dir }: Layout): string => join(sessions_dir, '.cgroup')

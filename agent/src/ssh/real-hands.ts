@@ -1,14 +1,18 @@
 import type { DesiredKey, TaskParams } from '@gatehouse/contract/node-tasks'
 import { removeDurably } from '../atomic-file.ts'
 import { type Done, type Hands, HandsFailed, type MakeHands, type Tell, type Wanted } from '../hands.ts'
-import { endProcessesOf, ensureAccount, ensureGroup, findAccount, removeAccount } from './account.ts'
+import { type Account, ensureAccount, ensureGroup, findAccount, findOurs, removeAccount } from './account.ts'
+import { settleGroups } from './cgroup.ts'
 import { driftOf, keysText, writeKeysFile } from './keys-file.ts'
 import { keysFileOf, type Layout } from './layout.ts'
-import { type EndedSession, endSessions, readSessions, type Session } from './sessions.ts'
-import { ensureFolders, requireSshd } from './sshd.ts'
-import { tellOfSessions } from './tell-of-sessions.ts'
+import { type EndedSession, endSessions, endUnwritten, readSessions, type Session } from './sessions.ts'
+import { ensureFolders, prepareSshd, requireReady, requireSshd } from './sshd.ts'
+import { tellOfEnded, tellOfSessions } from './tell-of-sessions.ts'
 
 type Install = TaskParams<'allocation.install_authorized_keys'>
+
+/** How often sshd is asked what it would do: it is a process each time. */
+const sshd_asked_ms = 30_000
 
 /** Past its end a key is in the file for sshd to refuse; what it opened ends as well. */
 const isOver = ({ expires_at }: DesiredKey, now: Date): boolean => expires_at !== null && Date.parse(expires_at) <= now.getTime()
@@ -16,7 +20,7 @@ const isOver = ({ expires_at }: DesiredKey, now: Date): boolean => expires_at !=
 const keysOf = ({ type, params }: Wanted): readonly DesiredKey[] =>
   type === 'allocation.install_authorized_keys' ? (params as unknown as Install).keys : []
 
-const grantsOf = (keys: readonly DesiredKey[]): string[] =>
+const grantsOf = (keys: readonly DesiredKey[]) =>
   keys.flatMap(({ holders }) => holders.flatMap(({ grant_id }) => (grant_id === null ? [] : [grant_id])))
 
 /** The hands on a real system: its accounts, its sshd, its processes. */
@@ -25,106 +29,106 @@ export const realHands =
   async (tell: Tell): Promise<Hands> => {
     await ensureFolders(layout)
     await ensureGroup(layout)
+    await settleGroups(layout)
+    const askedAt = new Map<string, number>()
 
     const sessionsOf = async (username: string): Promise<Session[]> =>
       (await readSessions(layout)).filter((session) => session.username === username)
 
-    /** Written first, then looked for: whoever comes in between is met by the hook. */
-    const endOthers = async (wanted: Omit<Wanted, 'type' | 'params'>, keys: readonly DesiredKey[], now: Date): Promise<EndedSession[]> => {
-      const account = await findAccount(wanted.username)
-      if (!account) return []
+    type Ending = Pick<Wanted, 'allocation_id' | 'generation'> & { readonly account: Account; readonly keys: readonly DesiredKey[] }
+
+    /** Written first, then looked for: whoever comes in between is met by the hook. Ended first, then told. */
+    const endOthers = async ({ account, keys, ...of }: Ending, now: Date, is_leaving = false): Promise<EndedSession[]> => {
       const good = new Set(keys.filter((key) => !isOver(key, now)).map(({ fingerprint }) => fingerprint))
       const known = new Set(keys.map(({ fingerprint }) => fingerprint))
-      const ending = (await sessionsOf(wanted.username)).filter(({ fingerprint }) => !good.has(fingerprint))
-      await tellOfSessions(layout, tell, wanted, ending)
-      const ended = await endSessions(layout, account.uid, ending)
-      for (const { session_id, fingerprint, processes_ended, may_have_left_processes } of ended) {
-        const end = known.has(fingerprint) ? 'key_expired' : 'key_removed'
-        const { allocation_id, generation } = wanted
-        const at = new Date().toISOString()
-        await tell({
-          kind: 'session_ended',
-          at,
-          allocation_id,
-          generation,
-          session_id,
-          fingerprint,
-          end,
-          processes_ended,
-          may_have_left_processes,
-        } as never)
-      }
+      const ending = (await sessionsOf(account.username)).filter(({ fingerprint }) => !good.has(fingerprint))
+      const ended = await endSessions(layout, account, ending)
+      await endUnwritten(layout, account)
+      await tellOfEnded({ layout, tell, of }, ending, ended, (fingerprint) => {
+        if (is_leaving) return 'account_removed'
+        return known.has(fingerprint) ? 'key_expired' : 'key_removed'
+      })
       return ended
     }
 
     const provisionUser: Hands['provisionUser'] = async ({ allocation_id, username }) => {
-      await requireSshd(layout, username)
-      await ensureAccount(layout, username, allocation_id as string)
+      await requireReady(layout)
+      await ensureAccount(layout, username, allocation_id)
       // There from the start, and empty: sshd reads no other.
       const path = keysFileOf(layout, username)
-      if ((await driftOf(path, keysText([]))) === 'missing') await writeKeysFile(path, keysText([]))
+      if ((await driftOf(path, keysText([]))) !== null) await writeKeysFile(path, keysText([]))
+      await requireSshd(layout, username)
       return {}
     }
 
     const installKeys: Hands['installKeys'] = async (params, generation): Promise<Done> => {
       const { allocation_id, username, keys, set_hash } = params
-      const account = await findAccount(username)
+      const account = await findOurs(username, allocation_id)
       if (!account) throw new HandsFailed('no_such_account')
-      if (account.allocation_id !== allocation_id) throw new HandsFailed('username_taken')
-      await requireSshd(layout, username)
       await writeKeysFile(keysFileOf(layout, username), keysText(keys))
-      const sessions_ended = await endOthers({ allocation_id, username, generation }, keys, new Date())
-      return {
-        set_hash,
-        fingerprints: keys.map(({ fingerprint }) => fingerprint),
-        grant_ids: grantsOf(keys) as never,
-        sessions_ended,
-      }
+      const sessions_ended = await endOthers({ allocation_id, generation, account, keys }, new Date())
+      // Only now: what is to go, goes, whatever sshd has become. But it is not said to be in force where sshd would read something else.
+      await requireSshd(layout, username)
+      return { set_hash, fingerprints: keys.map(({ fingerprint }) => fingerprint), grant_ids: grantsOf(keys), sessions_ended }
     }
 
     const deprovisionUser: Hands['deprovisionUser'] = async ({ allocation_id, username }, generation): Promise<Done> => {
       const path = keysFileOf(layout, username)
-      const account = await findAccount(username)
-      if (account && account.allocation_id !== allocation_id) throw new HandsFailed('username_taken')
-      // Access first: nobody gets in while the rest is taken apart.
-      if (account) await writeKeysFile(path, keysText([]))
-      const sessions_ended = await endOthers({ allocation_id, username, generation }, [], new Date())
-      if (account) await endProcessesOf(account.uid)
-      await removeAccount(layout, username, allocation_id as string)
+      const account = await findOurs(username, allocation_id)
+      let sessions_ended: EndedSession[] = []
+      if (account) {
+        // Access first: nobody gets in while the rest is taken apart.
+        await writeKeysFile(path, keysText([]))
+        sessions_ended = await endOthers({ allocation_id, generation, account, keys: [] }, new Date(), true)
+        await removeAccount(layout, account)
+      }
+      await tellOfSessions({ layout, tell, of: { allocation_id, generation } }, undefined, await sessionsOf(username))
       await removeDurably(path)
+      askedAt.delete(username)
       return { fingerprints: [], grant_ids: [], sessions_ended }
+    }
+
+    /** Where sshd would read something else for an account than our file, it is told again how it is. */
+    const keepSshd = async (username: string, now: Date): Promise<boolean> => {
+      if (now.getTime() - (askedAt.get(username) ?? 0) < sshd_asked_ms) return false
+      askedAt.set(username, now.getTime())
+      try {
+        await requireSshd(layout, username)
+        return false
+      } catch {
+        await prepareSshd(layout)
+        await requireSshd(layout, username)
+        return true
+      }
     }
 
     const drift: Hands['drift'] = async (wanted, now) => {
       const { allocation_id, username, generation } = wanted
-      await tellOfSessions(layout, tell, wanted, await sessionsOf(username))
+      const of = { allocation_id, generation }
       if (wanted.type === 'allocation.deprovision_user') return false
+      const account = await findAccount(username)
+      await tellOfSessions({ layout, tell, of }, account?.uid, await sessionsOf(username))
       const keys = keysOf(wanted)
       const [path, text] = [keysFileOf(layout, username), keysText(keys)]
       const found = await driftOf(path, text)
       if (found !== null) {
         await writeKeysFile(path, text)
-        await tell({ kind: 'drift_restored', at: now.toISOString(), allocation_id, generation, found } as never)
+        await tell({ ...of, kind: 'drift_restored', at: now.toISOString(), found })
       }
-      await endOthers(wanted, keys, now)
-      return found !== null
+      if (account?.allocation_id !== allocation_id) throw new HandsFailed(account ? 'username_taken' : 'no_such_account')
+      await endOthers({ ...of, account, keys }, now)
+      const is_told_again = await keepSshd(username, now)
+      if (is_told_again) await tell({ ...of, kind: 'drift_restored', at: now.toISOString(), found: 'sshd_reads_more' })
+      return found !== null || is_told_again
     }
 
-    return {
-      provisionUser,
-      installKeys,
-      deprovisionUser,
-      drift,
-      probe: async () => ({
-        facts: {
-          ssh: (
-            await requireSshd(layout, 'gh-probe0').then(
-              () => 'ready',
-              (error: Error) => error.message,
-            )
-          ).slice(0, 200),
-        },
-      }),
-      close: async () => {},
+    const probe: Hands['probe'] = async () => {
+      const ssh = await requireReady(layout).then(
+        () => 'ready',
+        (error: Error) => error.message.slice(0, 200),
+      )
+      return { facts: { ssh, session_groups: (await settleGroups(layout)) === null ? 'none' : 'yes' } }
     }
+
+    return { provisionUser, installKeys, deprovisionUser, drift, probe, close: async () => {} }
   }

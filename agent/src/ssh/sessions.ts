@@ -3,7 +3,7 @@ import { readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Layout } from './layout.ts'
-import { allProcesses, endProcess, type Process, processOf, treeOf } from './processes.ts'
+import { allProcesses, endProcess, isRootsSshd, type Process, processOf, treeOf } from './processes.ts'
 
 /** A session as the hook wrote it down. */
 export interface Session {
@@ -12,10 +12,10 @@ export interface Session {
   readonly fingerprint: string
   readonly source_ip: string | null
   readonly started_at: string
-  /** The connection has ended; what it started may still run. */
-  readonly is_closed: boolean
   /** The process that serves the connection. */
   readonly monitor: { readonly pid: number; readonly started: string }
+  /** In which run of the system it began. */
+  readonly boot: string
   /** Its control group, if it has one. */
   readonly cgroup: string | null
 }
@@ -27,26 +27,26 @@ export interface EndedSession {
   readonly may_have_left_processes: boolean
 }
 
-const name = /^(\d+)\.(\d+)(\.closed)?$/
+const name = /^(\d+)\.(\d+)\.([0-9a-f]{8})$/
 
 const fingerprintOf = (blob: string): string =>
   `SHA256:${createHash('sha256').update(Buffer.from(blob, 'base64')).digest('base64').replaceAll('=', '')}`
 
-const readSession = async ({ sessions_dir, cgroup_dir }: Layout, file: string): Promise<Session | undefined> => {
-  const [, pid, started, closed] = name.exec(file) ?? []
-  if (!pid || !started) return undefined
+const readSession = async ({ sessions_dir }: Layout, file: string): Promise<Session | undefined> => {
+  const [, pid, started, boot] = name.exec(file) ?? []
+  if (!pid || !started || !boot) return undefined
   const text = await readFile(join(sessions_dir, file), 'utf8').catch(() => '')
   const [username, type, blob, source, group, started_at] = text.split('\n')
   if (!username || !type || !blob || !group || !started_at) return undefined
   return {
-    session_id: `${pid}.${started}`,
+    session_id: file,
     username,
     fingerprint: fingerprintOf(blob),
     source_ip: /^[0-9A-Fa-f.:]{2,45}$/.test(source ?? '') ? source! : null,
     started_at,
-    is_closed: closed !== undefined,
     monitor: { pid: Number(pid), started },
-    cgroup: group === 'none' || cgroup_dir === null ? null : join(cgroup_dir, group),
+    boot,
+    cgroup: group === 'none' ? null : group,
   }
 }
 
@@ -56,7 +56,12 @@ export const readSessions = async (layout: Layout): Promise<Session[]> => {
   return found.filter((each) => each !== undefined)
 }
 
-export const isMonitorAlive = async ({ monitor }: Session): Promise<boolean> => (await processOf(monitor.pid))?.started === monitor.started
+const thisBoot = async (): Promise<string> => (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).slice(0, 8)
+export const isOfThisBoot = async ({ boot }: Session): Promise<boolean> => boot === (await thisBoot())
+
+/** Whether the connection is still served. */
+export const isOpen = async (session: Session): Promise<boolean> =>
+  (await isOfThisBoot(session)) && (await processOf(session.monitor.pid))?.started === session.monitor.started
 
 const pidsIn = async (cgroup: string): Promise<number[]> => {
   const text = await readFile(join(cgroup, 'cgroup.procs'), 'utf8').catch(() => '')
@@ -64,9 +69,31 @@ const pidsIn = async (cgroup: string): Promise<number[]> => {
 }
 
 /** All of a session that still runs, as far as it can be told. */
-export const processesOf = async (session: Session, all: readonly Process[]): Promise<readonly number[]> => {
+const processesOf = async (session: Session, all: readonly Process[]): Promise<readonly number[]> => {
   if (session.cgroup !== null) return pidsIn(session.cgroup)
-  return (await isMonitorAlive(session)) ? treeOf(session.monitor.pid, all).map(({ pid }) => pid) : []
+  return (await isOpen(session)) ? treeOf(session.monitor.pid, all).map(({ pid }) => pid) : []
+}
+
+/** What runs as the account and belongs to none of these sessions. */
+const runningBeside = async (uid: number, sessionsNow: () => Promise<readonly Session[]>): Promise<Process[]> => {
+  // In this order: whoever runs as the account was written down before.
+  const all = await allProcesses()
+  const known = new Set((await Promise.all((await sessionsNow()).map((each) => processesOf(each, all)))).flat())
+  return all.filter((each) => each.uid === uid && !known.has(each.pid))
+}
+
+const sessionsOf = async (layout: Layout, username: string): Promise<Session[]> =>
+  (await readSessions(layout)).filter((session) => session.username === username)
+
+/**
+ * Whether something that a session began may still run. Where it had no group, what it left behind looks like anybody's, and the session
+ * stays known for as long as there is something of that kind.
+ */
+export const mayRun = async (layout: Layout, uid: number | undefined, session: Session): Promise<boolean> => {
+  if (session.cgroup !== null) return (await pidsIn(session.cgroup)).length > 0
+  if (await isOpen(session)) return true
+  if (uid === undefined || !(await isOfThisBoot(session))) return false
+  return (await runningBeside(uid, () => sessionsOf(layout, session.username))).length > 0
 }
 
 /** Until nothing of it is left: what is being ended may just have started another. */
@@ -88,30 +115,47 @@ const endAll = async (session: Session): Promise<number> => {
   }
 }
 
-/** What runs as the account and belongs to no session that is known: it may be anybody's, and so it is left alone and told. */
-const unknownOf = async (uid: number, sessions: readonly Session[]): Promise<number> => {
-  const all = await allProcesses()
-  const known = new Set((await Promise.all(sessions.map((each) => processesOf(each, all)))).flat())
-  return all.filter((each) => each.uid === uid && !known.has(each.pid)).length
-}
+export const markOf = ({ sessions_dir }: Layout, { session_id }: Session, what: 'begun' | 'over'): string =>
+  join(sessions_dir, `${session_id}.told-${what}`)
 
 export const forgetSession = async (layout: Layout, session: Session): Promise<void> => {
-  for (const suffix of ['', '.closed']) await rm(join(layout.sessions_dir, `${session.session_id}${suffix}`), { force: true })
   if (session.cgroup !== null) await rmdir(session.cgroup).catch(() => {})
+  await rm(join(layout.sessions_dir, session.session_id), { force: true })
+  for (const what of ['begun', 'over'] as const) await rm(markOf(layout, session, what), { force: true })
 }
 
-/** Ends these sessions with all that they started, and no others. */
-export const endSessions = async (layout: Layout, uid: number, ending: readonly Session[]): Promise<EndedSession[]> => {
+/** Ends these sessions with all that they started, and no others. What ran no more is not among those that are returned. */
+export const endSessions = async (
+  layout: Layout,
+  { username, uid }: { readonly username: string; readonly uid: number },
+  ending: readonly Session[],
+): Promise<EndedSession[]> => {
   const counts = await Promise.all(ending.map(endAll))
+  if (ending.length === 0) return []
   const gone = new Set(ending.map(({ session_id }) => session_id))
-  const others = (await readSessions(layout)).filter(({ session_id }) => !gone.has(session_id))
-  // A group holds all that came from it, so nothing is in doubt but what was never in one.
-  const isInDoubt = ending.length > 0 && (await unknownOf(uid, others)) > 0
-  await Promise.all(ending.map((session) => forgetSession(layout, session)))
-  return ending.map(({ session_id, fingerprint }, index) => ({
-    session_id,
-    fingerprint,
-    processes_ended: counts[index]!,
-    may_have_left_processes: isInDoubt,
-  }))
+  // A group holds all that came from it, so nothing is in doubt but what was never in one: it may be anybody's, is left alone, and told.
+  const others = async () => (await sessionsOf(layout, username)).filter(({ session_id }) => !gone.has(session_id))
+  const may_have_left_processes = (await runningBeside(uid, others)).length > 0
+  return ending.flatMap(({ session_id, fingerprint, cgroup }, index) =>
+    counts[index]! > 0 || (cgroup === null && may_have_left_processes)
+      ? [{ session_id, fingerprint, processes_ended: counts[index]!, may_have_left_processes }]
+      : [],
+  )
+}
+
+/** Connections of the account that the hook has not written down, because it could not be run: nobody answers for them, so they end. */
+export const endUnwritten = async (
+  layout: Layout,
+  { username, uid }: { readonly username: string; readonly uid: number },
+): Promise<number> => {
+  const beside = await runningBeside(uid, () => sessionsOf(layout, username))
+  const serving = new Map<number, Process>()
+  for (const { parent } of beside) {
+    const found = await processOf(parent)
+    if (found && (await isRootsSshd(found))) serving.set(parent, found)
+  }
+  if (serving.size === 0) return 0
+  const all = await allProcesses()
+  for (const pid of serving.keys()) for (const each of treeOf(pid, all)) endProcess(each.pid)
+  return serving.size
 }

@@ -7,10 +7,10 @@ export interface Ran {
   readonly stderr: string
 }
 
-/** Runs a program of the system, without a shell and without anything of our environment. */
-export const run = (program: string, args: readonly string[]): Promise<Ran> =>
+/** Runs a program of the system, without a shell and without anything of our environment; as somebody else where one is named. */
+export const run = (program: string, args: readonly string[], as: { uid?: number; gid?: number } = {}): Promise<Ran> =>
   new Promise((resolve) => {
-    const options = { timeout: 20_000, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' } }
+    const options = { timeout: 20_000, env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }, cwd: '/', ...as }
     execFile(program, args, options, (error, stdout, stderr) => {
       resolve({ code: error ? (typeof error.code === 'number' ? error.code : 255) : 0, stdout, stderr })
     })

@@ -70,8 +70,8 @@ const told = sqlPart(`
    ) as latest on not s.is_applied
     left join lateral (
      select min(t.reported_at) as at from node_tasks t
-      where t.allocation_id = g.allocation_id and t.state in ('completed', 'superseded')
-        and (t.result -> 'receipt' ->> 'applied_generation')::bigint >= s.generation
+      where t.allocation_id = g.allocation_id
+        and coalesce((t.result -> 'receipt' ->> 'applied_generation')::bigint, case t.state when 'completed' then t.generation end) >= s.generation
    ) as confirmed on s.is_applied and not w.is_of_allocation
    cross join lateral (
      select case when not w.is_over then 'active' when not s.is_applied then 'ending' when w.end_cause = 'expired' then 'expired'
@@ -168,13 +168,16 @@ export const moveEnd = (_allocation: Giving, id: string, expires_at: string | nu
 export const setGeneration = (_allocation: Giving, id: string, generation: number | null) => sql(Made)`
   update allocation_access_grants set generation = ${generation}::bigint where id = ${id} returning id`
 
-/** Of several that have just ended: where no set was sent for it, they go with what the node was told last, if it ever was told of a set. */
+/**
+ * Of several that have just ended: gone with that generation or, where nothing was sent for it, with what the node was told last. One that
+ * was in no set at all has none.
+ */
 export const setEndGenerations = (_proof: Ending, ids: readonly string[], generation: number | null) => sql(Made)`
   update allocation_access_grants g
-     set generation = coalesce(${generation}::bigint, (
-           select a.generation from allocations a
+     set generation = (
+           select coalesce(${generation}::bigint, a.generation) from allocations a
             where a.id = g.allocation_id and exists (
-              select from node_tasks t where t.allocation_id = a.id and t.type = 'allocation.install_authorized_keys')))
+              select from node_tasks t where t.allocation_id = a.id and t.type = 'allocation.install_authorized_keys'))
    where g.id = any (${ids}::uuid[])
   returning g.id`
 

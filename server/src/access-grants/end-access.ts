@@ -111,8 +111,8 @@ export const endAccessOfKey =
     await endAccess(work, signing, found, { ssh_key_id: id }, 'key_deleted', reason)
   }
 
-/** With the allocation all of its grants end; what tells the node is the task that ends the account there, and so it is not for this room to send. */
-export const endGrantsOf: AllocationSubscribers['onAllocationEnding'][number] = async (work, allocation, cause, reason) => {
+/** With the allocation all of its grants end; what tells the node is the task that ends the account there. */
+export const endGrantsOf: AllocationSubscribers['onAllocationEnding'][number] = async (work, allocation, cause, reason, sent) => {
   const ended = await work.tx.many(endGrants(proof, [allocation.id], {}, { by: endedBy(work.actor), cause, now: work.now }))
-  if (ended.length > 0) await noteEnds(work, allocation, ended, { generation: null, task_id: null }, reason)
+  if (ended.length > 0) await noteEnds(work, allocation, ended, sent, reason)
 }

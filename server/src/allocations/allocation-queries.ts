@@ -116,7 +116,7 @@ export const ShownRow = Exactly({
 export type ShownRow = Static<typeof ShownRow>
 
 const latestTask = sqlPart(`
-  left join lateral (select id, state, created_at, reported_at from node_tasks where allocation_id = a.id order by generation desc limit 1) t on true`)
+  left join lateral (select id, state, created_at, reported_at from node_tasks where allocation_id = a.id order by generation desc, id desc limit 1) t on true`)
 
 export const shownAllocation = (id: string) => sql(ShownRow)`
   select ${columns(AllocationRow, 'a')},

@@ -2,7 +2,7 @@ import { Allocation } from '@gatehouse/contract/allocations'
 import { Exactly, Instant, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import type { Kind, Place } from '../authz/kind.ts'
-import type { NodeSubscribers } from '../nodes/subscribers.ts'
+import type { NodeSubscribers } from '../nodes/node-subscribers.ts'
 import type { TaskSigning } from '../nodes/task-signing.ts'
 import type { Work } from '../work/work.ts'
 
@@ -39,7 +39,14 @@ export type EndingCause = 'allocation_released' | 'allocation_failed' | 'node_re
 
 /** Rooms above that must act in the same transaction when an allocation ends. */
 export interface AllocationSubscribers {
-  readonly onAllocationEnding: readonly ((work: Work, allocation: AllocationRow, cause: EndingCause, reason: string) => Promise<void>)[]
+  /** `sent` is what asks the node to put it away; nothing where there is nothing, or no node any more. */
+  readonly onAllocationEnding: readonly ((
+    work: Work,
+    allocation: AllocationRow,
+    cause: EndingCause,
+    reason: string,
+    sent: { readonly generation: number | null; readonly task_id: string | null },
+  ) => Promise<void>)[]
 }
 
 /** What the verbs and reactions of this room are made with. */

@@ -9,8 +9,8 @@ import type { Work } from '../work/work.ts'
 import { type AllocationParts, recordedOf } from './allocation.ts'
 import { insertAllocation } from './allocation-queries.ts'
 import { allocationsOf, projectNamed } from './allocation-scope.ts'
+import { holdKeys, requireOwnKeys } from './hold-keys.ts'
 import { addKeyEntries } from './key-entry-queries.ts'
-import { holdKeys, requireOwnKeys } from './own-keys.ts'
 import { placeAllocation } from './place-allocation.ts'
 import { shown } from './shown-allocation.ts'
 
@@ -51,6 +51,7 @@ export const createAllocation =
         sku,
         gpus,
         owner_user_id: allocation.owner_user_id,
+        ssh_key_ids,
         fingerprints: held.keys.map((key) => key.fingerprint),
         reason,
       },

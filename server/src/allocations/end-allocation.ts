@@ -4,6 +4,10 @@ import type { Work } from '../work/work.ts'
 import type { AllocationParts, AllocationRow, EndingCause } from './allocation.ts'
 import { moveAllocation } from './allocation-queries.ts'
 import { endKeyEntries } from './end-key-entries.ts'
+import { sendDeprovision } from './send-task.ts'
+import type { Synced } from './sync-access.ts'
+
+const nothing: Synced = { generation: null, task_id: null }
 
 interface Ending {
   readonly to: AllocationRow['state']
@@ -13,16 +17,20 @@ interface Ending {
   readonly is_cleared: boolean
 }
 
-/** All access ends here and now, whatever the node does about it and when (SG-11, SG-23). Says how many keys of its own it had. */
+/**
+ * All access ends here and now, whatever the node does about it and when (SG-11, SG-23); where something may be left there, it is asked to
+ * put it away. Says how many keys of its own it had.
+ */
 export const endAllocation = async (
   work: Work,
-  { onAllocationEnding }: Pick<AllocationParts, 'onAllocationEnding'>,
+  { signing, onAllocationEnding }: AllocationParts,
   proof: Authorized<Action, object>,
   row: AllocationRow,
   { to, cause, reason, failure, is_cleared }: Ending,
-): Promise<{ ended: AllocationRow; keys_ended: number }> => {
+): Promise<{ keys_ended: number; sent: Synced }> => {
   const ended = await work.tx.one(moveAllocation(proof, row, { state: to, is_cleared, ...(failure && { failure }) }, work.now))
   const entries = await endKeyEntries(work, [row.id], {}, cause)
-  for (const subscriber of onAllocationEnding) await subscriber(work, ended, cause, reason)
-  return { ended, keys_ended: entries.length }
+  const sent = ended.cleared_at === null ? await sendDeprovision(work, signing, proof, ended) : nothing
+  for (const subscriber of onAllocationEnding) await subscriber(work, ended, cause, reason, sent)
+  return { keys_ended: entries.length, sent }
 }

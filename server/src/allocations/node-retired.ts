@@ -1,5 +1,6 @@
 import { record } from '../audit/record.ts'
 import { systemProof } from '../authz/authorize.ts'
+import { supersedeTasks } from '../nodes/node-task-queries.ts'
 import { type AllocationParts, type NodeRetired, recordedOf } from './allocation.ts'
 import { lockOnNode, setCleared } from './allocation-queries.ts'
 import { endAllocation } from './end-allocation.ts'
@@ -10,11 +11,13 @@ const proof = systemProof('node_tending', 'allocation.release', {})
 
 /** What lies on a node that has gone for good fails, and takes up no place any more: there is none. */
 export const onNodeRetired =
-  (parts: Pick<AllocationParts, 'onAllocationEnding'>): NodeRetired =>
+  (parts: AllocationParts): NodeRetired =>
   async (work, { id: node_id }, reason) => {
     // Nothing is placed there between this and the end of the node.
     await work.tx.one(lockPool(await work.tx.one(poolOf(node_id))))
     for (const row of await work.tx.many(lockOnNode(node_id))) {
+      // Nobody does what it was asked for any more.
+      await work.tx.many(supersedeTasks(proof, row.id, null))
       const to = movedBy(row.state, 'node_retired')
       // Failed before, and not put away: now nobody will.
       if (!to) await work.tx.one(setCleared(proof, row.id, work.now))

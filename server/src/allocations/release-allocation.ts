@@ -5,7 +5,6 @@ import { Problem } from '../kernel/problem.ts'
 import { type AllocationParts, recordedOf } from './allocation.ts'
 import { authorizeToChange } from './allocation-scope.ts'
 import { endAllocation } from './end-allocation.ts'
-import { sendDeprovision } from './send-task.ts'
 import { shown } from './shown-allocation.ts'
 import { movedBy } from './states.ts'
 
@@ -16,13 +15,12 @@ export const releaseAllocation =
     const { allocation } = await authorizeToChange(work, 'allocation.release', params.allocation_id)
     const to = movedBy(allocation.state, 'release_asked')
     if (!to) throw new Problem('state_conflict', { state: allocation.state })
-    const { ended, keys_ended } = await endAllocation(work, parts, allocation, allocation, {
+    const { keys_ended, sent } = await endAllocation(work, parts, allocation, allocation, {
       to,
       cause: 'allocation_released',
       reason: reason ?? 'released',
       is_cleared: to === 'released',
     })
-    const sent = ended.node_id === null ? {} : await sendDeprovision(work, parts.signing, allocation, ended)
     record(work, {
       action: 'allocation.release',
       ...recordedOf(allocation),

@@ -5,7 +5,6 @@ import type { Work } from '../work/work.ts'
 import { type AllocationParts, type AllocationRow, recordedOf } from './allocation.ts'
 import { confirmGeneration, isSetSent, lockAllocation, moveAllocation, setCleared } from './allocation-queries.ts'
 import { endAllocation } from './end-allocation.ts'
-import { sendDeprovision } from './send-task.ts'
 import { movedBy } from './states.ts'
 import { sendWholeSet } from './sync-access.ts'
 
@@ -36,32 +35,30 @@ const confirm = async (work: Work, row: AllocationRow, finished: FinishedTask): 
   return (await work.tx.maybe(confirmGeneration(proof, row.id, applied, work.now))) ?? row
 }
 
-/** What the node did about the set of keys, with its receipt: kept in the tenant's own record (SG-19, SG-20). */
-const noteSet = (work: Work, row: AllocationRow, finished: FinishedTask): void => {
-  const { outcome, result } = finished
-  const { drift_found = false, ...receipt } = result.receipt ?? { applied_generation: appliedBy(finished) }
-  record(work, {
-    action: outcome === 'failed' ? 'allocation.ssh_keys.not_applied' : 'allocation.ssh_keys.apply',
-    ...recordedOf(row),
-    severity: outcome === 'failed' || drift_found ? 'warning' : 'info',
-    metadata: { ...aboutTask(finished), ...receipt, drift_found, failure: result.failure ?? null },
-  })
+/** The report itself is recorded with its receipt; this is what somebody should look at (SG-20). */
+const noteTrouble = (work: Work, row: AllocationRow, finished: FinishedTask): void => {
+  const { failure = null, receipt } = finished.result
+  const noted = { ...recordedOf(row), severity: 'warning', metadata: { ...aboutTask(finished), failure } } as const
+  if (receipt?.drift_found) record(work, { action: 'allocation.ssh_keys.restore', ...noted })
+  if (finished.outcome === 'failed') record(work, { action: 'allocation.ssh_keys.not_applied', ...noted })
 }
+
+/** The latest that the node was asked for has failed, and no other is under way. */
+const isLatestFailed = (row: AllocationRow, { task }: FinishedTask): boolean =>
+  task.state === 'failed' && task.generation === row.generation
 
 /** Nobody is let in any more, and the node is asked to put away what it may have made. */
 const fail = async (work: Work, parts: AllocationParts, row: AllocationRow, finished: FinishedTask): Promise<void> => {
   const to = movedBy(row.state, 'not_provided')
-  // A later one is under way: its outcome counts.
-  if (!to || finished.task.generation !== row.generation) return
+  if (!to || !isLatestFailed(row, finished)) return
   const failure = finished.result.failure ?? 'node_failed'
-  const { ended } = await endAllocation(work, parts, proof, row, {
+  const { sent } = await endAllocation(work, parts, proof, row, {
     to,
     cause: 'allocation_failed',
     reason: failure,
     failure,
     is_cleared: false,
   })
-  const sent = await sendDeprovision(work, parts.signing, proof, ended)
   record(work, {
     action: 'allocation.fail',
     ...recordedOf(row),
@@ -82,7 +79,7 @@ const provisioned = async (work: Work, parts: AllocationParts, row: AllocationRo
 }
 
 const installed = async (work: Work, parts: AllocationParts, row: AllocationRow, finished: FinishedTask): Promise<void> => {
-  noteSet(work, row, finished)
+  noteTrouble(work, row, finished)
   if (finished.outcome === 'failed') return fail(work, parts, row, finished)
   const to = movedBy(row.state, 'installed')
   if (finished.outcome !== 'completed' || !to) return
@@ -106,7 +103,7 @@ const deprovisioned = async (work: Work, row: AllocationRow, finished: FinishedT
     return
   }
   const to = movedBy(row.state, 'not_cleared')
-  if (outcome !== 'failed' || !to || finished.task.generation !== row.generation) return
+  if (!to || !isLatestFailed(row, finished)) return
   await work.tx.one(moveAllocation(proof, row, { state: to, failure: result.failure ?? 'node_failed' }, work.now))
   record(work, { action: 'allocation.release_fail', ...recordedOf(row), severity: 'high', metadata })
 }

@@ -45,15 +45,22 @@ const continueOne = async (work: Work, tending: AllocationTending, row: Allocati
  */
 export const tendAllocations = async (tending: AllocationTending): Promise<void> => {
   const { database, append } = tending
+  const failed: unknown[] = []
   const each = async (ids: readonly { readonly id: string }[], act: (work: Work, row: AllocationRow) => Promise<unknown>) => {
     for (const { id } of ids)
-      await database.transaction('write', async (tx: Tx) => {
-        const work = systemWork(tx, 'allocation_tending', newId('correlation'))
-        const row = await tx.maybe(lockAllocation(id))
-        if (row) await act(work, row)
-        await append(work)
-      })
+      try {
+        await database.transaction('write', async (tx: Tx) => {
+          const work = systemWork(tx, 'allocation_tending', newId('correlation'))
+          const row = await tx.maybe(lockAllocation(id))
+          if (row) await act(work, row)
+          await append(work)
+        })
+      } catch (error) {
+        // One that cannot be tended must not keep the others from it; it is tried again the next time.
+        failed.push(error)
+      }
   }
   await each(await database.reader.many(placeable(most)), (work, row) => placeAllocation(work, tending, row))
   await each(await database.reader.many(allocationsOwed(most)), (work, row) => continueOne(work, tending, row))
+  if (failed.length > 0) throw failed[0]
 }

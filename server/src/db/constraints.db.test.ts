@@ -32,6 +32,9 @@ const names = {
     robot_1: id('robot_1'),
     sa: id('sa'),
     nowhere,
+    allocation: id('allocation'),
+    machine: id('machine'),
+    host: id('host'),
     rule: id('rule'),
     offer: id('offer'),
   },
@@ -142,6 +145,127 @@ const tokenCutoff = (changed: Record<string, string> = {}) => {
   return `insert into token_cutoffs (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
 }
 
+const sshKey = (changed: Record<string, string> = {}) => {
+  const values = {
+    id: ':new',
+    user_id: ':ada',
+    name: `'Laptop'`,
+    key_type: `'ssh-ed25519'`,
+    bits: '256',
+    blob: `repeat('A', 68)`,
+    fingerprint: `'SHA256:' || repeat('A', 43)`,
+    created_at: 'now()',
+    created_by_type: `'user'`,
+    created_by: ':ada',
+    ...changed,
+  }
+  return `insert into ssh_public_keys (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+const projectSshKey = (changed: Record<string, string> = {}) =>
+  sshKey({ user_id: 'null', org_id: ':aurora', project_id: ':training', ...changed })
+/** Another key than the one that is there. */
+const otherPrint = { fingerprint: `'SHA256:' || repeat('B', 43)` }
+
+/** On no node yet. */
+const allocation = (changed: Record<string, string> = {}) => {
+  const values = {
+    id: ':new',
+    org_id: ':aurora',
+    project_id: ':training',
+    name: `'Run'`,
+    requested_by_type: `'user'`,
+    requested_by: ':ada',
+    region: `'eu-1'`,
+    sku: `'h100'`,
+    gpus: '1',
+    state_since: 'now()',
+    epoch: '1',
+    created_at: 'now()',
+    ...changed,
+  }
+  return `insert into allocations (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+const allocationKey = (changed: Record<string, string> = {}) => {
+  const values = {
+    id: ':new',
+    allocation_id: ':allocation',
+    ssh_key_id: '(select id from ssh_public_keys where user_id = :ada)',
+    epoch: '1',
+    created_at: 'now()',
+    created_by: ':ada',
+    ...changed,
+  }
+  return `insert into allocation_ssh_public_keys (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+const accessGrant = (changed: Record<string, string> = {}) => {
+  const values = {
+    id: ':new',
+    allocation_id: ':allocation',
+    project_id: ':training',
+    grantee_user_id: ':ada',
+    ssh_key_id: '(select id from ssh_public_keys where user_id = :ada)',
+    epoch: '1',
+    created_at: 'now()',
+    created_by: ':ada',
+    updated_at: 'now()',
+    ...changed,
+  }
+  return `insert into allocation_access_grants (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+}
+/** Not the one that is there. */
+const endedGrant = { ended_at: 'now()', end_cause: `'revoked'` }
+const onNode = { state: `'active'`, node_id: ':machine', username_on_node: `'gh-abcdef'` }
+const aNode = `insert into nodes (id, name, region, sku, gpus, created_at) values (:machine, 'machine', 'eu-1', 'h100', 8, now())`
+
+const inserting = (table: string, values: Record<string, string>) =>
+  `insert into ${table} (${Object.keys(values).join(', ')}) values (${Object.values(values).join(', ')})`
+const node = (changed: Record<string, string> = {}) =>
+  inserting('nodes', {
+    ...{ id: ':new', name: `'other'`, region: `'eu-1'`, sku: `'h100'`, gpus: '8', created_at: 'now()', created_by: ':ada' },
+    ...changed,
+  })
+const nodeEnrolment = (changed: Record<string, string> = {}) =>
+  inserting('node_enrolments', {
+    ...{ id: ':new', node_id: ':host', secret_hash: `decode(repeat('00', 32), 'hex')`, epoch: '1' },
+    ...{ created_at: 'now()', created_by: ':ada', expires_at: `now() + interval '15 minutes'` },
+    ...changed,
+  })
+const nodeCertificate = (changed: Record<string, string> = {}) =>
+  inserting('node_certificates', {
+    ...{
+      serial: `md5(cast(random() as text))`,
+      node_id: ':host',
+      thumbprint: `repeat('b', 64)`,
+      key_thumbprint: `repeat('a', 64)`,
+      public_key: `'AAAA'`,
+    },
+    ...{ epoch: '1', issued_at: 'now()', expires_at: `now() + interval '1 day'` },
+    ...changed,
+  })
+const nodeAuthority = (changed: Record<string, string> = {}) =>
+  inserting('node_authorities', {
+    ...{ id: ':new', certificate: `'x'`, envelope: `'{}'`, created_at: 'now()', ends_at: `now() + interval '1 day'` },
+    ...changed,
+  })
+
+/** One in its grace, of which there may be several. */
+const taskSigner = (changed: Record<string, string> = {}) =>
+  inserting('task_signers', {
+    ...{ kid: `repeat('c', 43)`, version: '3', certificate: `'x'`, envelope: `'{}'`, epoch: '1', state: `'grace'` },
+    ...{ created_at: 'now()', activated_at: 'now()', grace_until: 'now()' },
+    ...changed,
+  })
+const activeSigner = { kid: `repeat('a', 43)`, version: '1', state: `'active'`, grace_until: 'null' }
+const stagedSigner = { kid: `repeat('b', 43)`, version: '2', state: `'staged'`, activated_at: 'null', grace_until: 'null' }
+/** One that waits for the node. */
+const nodeTask = (changed: Record<string, string> = {}) =>
+  inserting('node_tasks', {
+    ...{ id: ':new', node_id: ':host', type: `'allocation.provision_user'`, allocation_id: ':allocation', org_id: ':aurora' },
+    ...{ params: `'{}'`, generation: '1', kid: `repeat('a', 43)`, signature: `repeat('s', 86)`, correlation_id: `'x'` },
+    ...{ created_at: 'now()', expires_at: `now() + interval '1 hour'` },
+    ...changed,
+  })
+
 const publicKey = (changed: Record<string, string> = {}) =>
   serviceAccountKey({ salt: 'null', secret_hash: 'null', alg: `'ES256'`, public_jwk: `'{}'`, ...changed })
 const usedProof = (changed: Record<string, string> = {}) => {
@@ -197,7 +321,19 @@ const world = `
   ${signingKey({ kid: `'active-key'`, ...activeKey })};
   ${signingKey({ kid: `'staged-key'`, ...stagedKey })};
   ${issuedToken()};
-  ${tokenCutoff()};`
+  ${tokenCutoff()};
+  ${sshKey()};
+  ${projectSshKey()};
+  ${allocation({ id: ':allocation' })};
+  ${allocationKey()};
+  ${accessGrant()};
+  ${node({ id: ':host', name: `'host'` })};
+  ${nodeEnrolment()};
+  ${nodeCertificate({ thumbprint: `repeat('a', 64)` })};
+  ${nodeAuthority()};
+  ${taskSigner(activeSigner)};
+  ${taskSigner(stagedSigner)};
+  ${nodeTask()};`
 
 let clone: ClonedDatabase
 beforeAll(async () => {
@@ -772,6 +908,175 @@ const refused: [proves: string, what: string, constraint: string, text: string][
   ['TI-16', 'a cut-off of nobody', 'token_cutoffs_subject', tokenCutoff({ subject_id: 'null' })],
   ['TI-16', "a cut-off in nobody's log", 'token_cutoffs_subject', tokenCutoff({ org_id: 'null' })],
   ['TI-16', 'a cut-off of the platform with a subject', 'token_cutoffs_subject', tokenCutoff({ subject_type: `'platform'` })],
+  ['SG-14', 'a key of a person once more', 'ssh_key_already_exists', sshKey()],
+  ['SG-14', 'a key of a project once more', 'ssh_key_already_exists_in_project', projectSshKey()],
+  ['SG-01', 'a key of nobody', 'ssh_public_keys_owner', sshKey({ user_id: 'null' })],
+  ['SG-01', 'a key of a person and a project', 'ssh_public_keys_owner', projectSshKey({ user_id: ':ada' })],
+  ['SG-01', 'a key of a project in no organization', 'ssh_public_keys_owner', projectSshKey({ org_id: 'null' })],
+  [
+    'SG-01',
+    'a key of a project in another organization',
+    'ssh_public_keys_of_project',
+    projectSshKey({ ...otherPrint, org_id: ':borealis' }),
+  ],
+  ['SG-14', 'a key without a name', 'ssh_public_keys_name_check', sshKey({ ...otherPrint, name: `''` })],
+  ['SG-14', 'a key of another type', 'ssh_public_keys_key_type_check', sshKey({ ...otherPrint, key_type: `'ssh-dss'` })],
+  ['SG-14', 'a certificate', 'ssh_public_keys_key_type_check', sshKey({ ...otherPrint, key_type: `'ssh-ed25519-cert-v01@openssh.com'` })],
+  ['SG-14', 'a key of 255 bits', 'ssh_public_keys_bits_check', sshKey({ ...otherPrint, bits: '255' })],
+  ['SG-14', 'a key with a line behind it', 'ssh_public_keys_blob_check', sshKey({ ...otherPrint, blob: `repeat('A', 68) || E'\\nB'` })],
+  ['SG-14', 'a key with an end of line', 'ssh_public_keys_blob_check', sshKey({ ...otherPrint, blob: `repeat('A', 68) || E'\\n'` })],
+  ['SG-14', 'a key with a blank', 'ssh_public_keys_blob_check', sshKey({ ...otherPrint, blob: `repeat('A', 68) || ' me'` })],
+  ['SG-14', 'a key that is too short', 'ssh_public_keys_blob_check', sshKey({ ...otherPrint, blob: `'AAAA'` })],
+  ['SG-14', 'a fingerprint that is none', 'ssh_public_keys_fingerprint_check', sshKey({ fingerprint: `'MD5:00'` })],
+  [
+    'SG-05',
+    'a key that a node registered',
+    'ssh_public_keys_created_by_type_check',
+    sshKey({ ...otherPrint, created_by_type: `'node_agent'` }),
+  ],
+  ['SG-11', 'a key half deleted', 'ssh_public_keys_end_whole', 'update ssh_public_keys set deleted_at = now()'],
+  ['SG-23', 'an allocation without a name', 'allocations_name_check', allocation({ name: `''` })],
+  [
+    'SG-18',
+    'an allocation that a node asked for',
+    'allocations_requested_by_type_check',
+    allocation({ requested_by_type: `'node_agent'` }),
+  ],
+  ['SG-23', 'an allocation nowhere', 'allocations_region_check', allocation({ region: `''` })],
+  ['SG-23', 'an allocation of no model', 'allocations_sku_check', allocation({ sku: `''` })],
+  ['SG-23', 'an allocation of less than nothing', 'allocations_gpus_check', allocation({ gpus: '-1' })],
+  [
+    'SG-09',
+    'an account with the name of a system’s',
+    'allocations_username_on_node_check',
+    `${aNode}; ${allocation({ ...onNode, username_on_node: `'root'` })}`,
+  ],
+  ['SG-23', 'a state that there is not', 'allocations_state_check', allocation({ state: `'paused'` })],
+  ['SG-23', 'an allocation that fails at length', 'allocations_failure_check', allocation({ failure: `repeat('x', 101)` })],
+  ['SG-10', 'a generation before the first', 'allocations_confirmed', allocation({ generation: '-1' })],
+  ['SG-10', 'an allocation of no epoch', 'allocations_epoch_check', allocation({ epoch: '0' })],
+  ['SG-23', 'an allocation of a project in another organization', 'allocations_of_project', allocation({ org_id: ':borealis' })],
+  [
+    'SG-09',
+    'an allocation on a node without an account',
+    'allocations_placed',
+    `${aNode}; ${allocation({ ...onNode, username_on_node: 'null' })}`,
+  ],
+  [
+    'SG-20',
+    'more confirmed than was sent',
+    'allocations_confirmed',
+    `${aNode}; ${allocation({ ...onNode, generation: '1', confirmed_generation: '2', confirmed_at: 'now()' })}`,
+  ],
+  [
+    'SG-20',
+    'confirmed at no time',
+    'allocations_confirmed',
+    `${aNode}; ${allocation({ ...onNode, generation: '1', confirmed_generation: '1' })}`,
+  ],
+  ['SG-23', 'an active allocation on no node', 'allocations_states', allocation({ state: `'active'` })],
+  [
+    'SG-23',
+    'one that waits for a node and is on one',
+    'allocations_states',
+    `${aNode}; ${allocation({ ...onNode, state: `'requested'` })}`,
+  ],
+  ['SG-23', 'a released one of which something is left', 'allocations_states', allocation({ state: `'released'` })],
+  ['SG-09', 'two accounts of one name on a node', 'allocations_username_on_node', `${aNode}; ${allocation(onNode)}; ${allocation(onNode)}`],
+  ['SG-13', 'a person let in twice with one key', 'access_grant_already_exists', accessGrant()],
+  [
+    'SG-01',
+    'a grant in another project than the allocation',
+    'allocation_access_grants_of_allocation',
+    accessGrant({ ...endedGrant, project_id: ':inference' }),
+  ],
+  ['SG-11', 'a grant that ended for no cause', 'allocation_access_grants_end_whole', accessGrant({ ended_at: 'now()' })],
+  [
+    'SG-11',
+    'a grant ended by somebody and still there',
+    'allocation_access_grants_end_whole',
+    'update allocation_access_grants set ended_by = :ada',
+  ],
+  [
+    'SG-11',
+    'a grant that ended for a cause that there is not',
+    'allocation_access_grants_end_cause_check',
+    accessGrant({ ...endedGrant, end_cause: `'forgotten'` }),
+  ],
+  ['SG-11', 'a grant of no epoch', 'allocation_access_grants_epoch_check', accessGrant({ ...endedGrant, epoch: '0' })],
+  ['SG-22', 'a second version that signs tasks', 'task_signers_one_active', taskSigner({ state: `'active'`, grace_until: 'null' })],
+  [
+    'SG-22',
+    'a second version that is next',
+    'task_signers_one_staged',
+    taskSigner({ ...stagedSigner, kid: `repeat('c', 43)`, version: '3' }),
+  ],
+  ['SG-22', 'two of one version', 'task_signers_version_key', taskSigner({ version: '1' })],
+  ['SG-22', 'a version before the first', 'task_signers_version_check', taskSigner({ version: '0' })],
+  ['SG-22', 'a version of no epoch', 'task_signers_epoch_check', taskSigner({ epoch: '0' })],
+  ['SG-22', 'a version that is called by something else', 'task_signers_kid_check', taskSigner({ kid: `'mine'` })],
+  ['SG-22', 'a version in no state that there is', 'task_signers_state_check', taskSigner({ state: `'lost'` })],
+  ['SG-22', 'a revoked version that has not ended', 'task_signers_states', taskSigner({ state: `'revoked'` })],
+  ['SG-22', 'a grace without an end', 'task_signers_states', taskSigner({ grace_until: 'null' })],
+  ['SG-22', 'a task of a type that nobody knows', 'node_tasks_type_check', nodeTask({ type: `'shell.run'` })],
+  ['SG-22', 'a task whose parameters are none', 'node_tasks_params_check', nodeTask({ params: `'[]'` })],
+  ['SG-22', 'a task without a signature', 'node_tasks_signature_check', nodeTask({ signature: `''` })],
+  ['SG-22', 'a task that is over as it begins', 'node_tasks_check', nodeTask({ expires_at: 'now()' })],
+  ['SG-10', 'a task before the first generation', 'node_tasks_generation_check', nodeTask({ generation: '-1' })],
+  ['SG-10', 'a task given less than never', 'node_tasks_attempts_check', nodeTask({ attempts: '-1' })],
+  ['SG-10', 'a task in no state that there is', 'node_tasks_state_check', nodeTask({ state: `'paused'` })],
+  ['SG-16', 'a task that was reported and never given', 'node_tasks_states', nodeTask({ state: `'completed'` })],
+  ['SG-16', 'a task that waits and was reported', 'node_tasks_states', nodeTask({ reported_at: 'now()', result: `'{}'` })],
+  ['SG-16', 'a report without a word', 'node_tasks_reported_whole', nodeTask({ state: `'superseded'`, reported_at: 'now()' })],
+  ['SG-10', 'two open tasks of one type for an allocation', 'node_tasks_one_open', nodeTask({ generation: '2' })],
+  ['SG-22', 'a second authority', 'node_authorities_one_active', nodeAuthority()],
+  [
+    'SG-22',
+    'an authority that has ended before it began',
+    'node_authorities_check',
+    nodeAuthority({ is_active: 'false', ends_at: 'now()' }),
+  ],
+  ['SG-22', 'two nodes of one name', 'node_already_exists', node({ name: `'host'` })],
+  ['SG-22', 'a node without a name', 'nodes_name_check', node({ name: `''` })],
+  ['SG-22', 'a node with a name for a shell', 'nodes_name_check', node({ name: `'a;reboot'` })],
+  ['SG-22', 'a node in no region', 'nodes_region_check', node({ region: `''` })],
+  ['SG-22', 'a node of no kind', 'nodes_sku_check', node({ sku: `''` })],
+  ['SG-22', 'a node with less than nothing', 'nodes_gpus_check', node({ gpus: '-1' })],
+  ['SG-22', 'a status that there is not', 'nodes_status_check', node({ status: `'unavailable'` })],
+  ['SG-22', 'an agent whose version is a story', 'nodes_agent_version_check', node({ agent_version: `repeat('1', 64)` })],
+  ['SG-22', 'a node retired by nobody', 'nodes_retired_whole', `update nodes set status = 'retired', retired_at = now() where id = :host`],
+  [
+    'SG-22',
+    'a node that is retired and active',
+    'nodes_retired_whole',
+    `update nodes set retired_at = now(), retired_by = :ada, retire_reason = 'x' where id = :host`,
+  ],
+  ['SG-22', 'two open enrolments of one node', 'node_enrolments_one_open', nodeEnrolment()],
+  [
+    'SG-22',
+    'an enrolment with its secret',
+    'node_enrolments_secret_hash_check',
+    nodeEnrolment({ secret_hash: `'secret'`, ended_at: 'now()' }),
+  ],
+  ['SG-22', 'an enrolment of no epoch', 'node_enrolments_epoch_check', nodeEnrolment({ epoch: '0', ended_at: 'now()' })],
+  ['SG-22', 'an enrolment that is over at once', 'node_enrolments_check', nodeEnrolment({ expires_at: 'now()', ended_at: 'now()' })],
+  ['SG-22', 'an enrolment that was used and is open', 'node_enrolments_used', 'update node_enrolments set is_used = true'],
+  ['SG-22', 'one certificate of two nodes', 'node_certificates_thumbprint_key', nodeCertificate({ thumbprint: `repeat('a', 64)` })],
+  ['SG-22', 'a serial that is none', 'node_certificates_serial_check', nodeCertificate({ serial: `'12 34'` })],
+  ['SG-22', 'a thumbprint that is none', 'node_certificates_thumbprint_check', nodeCertificate({ thumbprint: `'b'` })],
+  ['SG-22', 'a thumbprint of a key that is none', 'node_certificates_key_thumbprint_check', nodeCertificate({ key_thumbprint: `'b'` })],
+  ['SG-22', 'a public key in another spelling', 'node_certificates_public_key_check', nodeCertificate({ public_key: `'-----BEGIN'` })],
+  ['SG-22', 'a certificate of no epoch', 'node_certificates_epoch_check', nodeCertificate({ epoch: '0' })],
+  ['SG-22', 'a certificate that has ended before it began', 'node_certificates_check', nodeCertificate({ expires_at: 'now()' })],
+  ['SG-22', 'a certificate ended without a reason', 'node_certificates_end_whole', 'update node_certificates set ended_at = now()'],
+  ['SG-07', 'a key of an allocation once more', 'allocation_ssh_public_keys_one', allocationKey()],
+  ['SG-10', 'a key of an allocation of no epoch', 'allocation_ssh_public_keys_epoch_check', allocationKey({ epoch: '0' })],
+  [
+    'SG-11',
+    'a key of an allocation ended without a cause',
+    'allocation_ssh_public_keys_end_whole',
+    'update allocation_ssh_public_keys set ended_at = now()',
+  ],
   ['', 'an epoch that counts from nothing', 'epochs_value_check', 'insert into epochs (id, value, stamp) values (:new, 0, :new)'],
 ]
 
@@ -808,6 +1113,29 @@ const allowed: [what: string, text: string][] = [
   ['the same slug in another project', serviceAccount('new', 'inference', 'borealis', 'robot')],
   ['several keys of one service account', serviceAccountKey()],
   ['a key without a secret', publicKey()],
+  [
+    'a key again when it was deleted',
+    `update ssh_public_keys set deleted_at = now(), deleted_by = :ada, delete_reason = 'x'; ${sshKey()}; ${projectSshKey()}`,
+  ],
+  ['one key of two people', sshKey({ user_id: ':bob' })],
+  [
+    'the name of a node again when it is retired',
+    `update nodes set status = 'retired', retired_at = now(), retired_by = :ada, retire_reason = 'x' where id = :host; ${node({ name: `'host'` })}`,
+  ],
+  [
+    'another task of an allocation when the first has given way',
+    `update node_tasks set state = 'superseded'; ${nodeTask({ generation: '2' })}`,
+  ],
+  ['another enrolment when the first has ended', `update node_enrolments set ended_at = now(); ${nodeEnrolment()}`],
+  [
+    'a key of an allocation again when it was ended',
+    `update allocation_ssh_public_keys set ended_at = now(), end_cause = 'x'; ${allocationKey()}`,
+  ],
+  ['a person let in again after the end', `update allocation_access_grants set ended_at = now(), end_cause = 'revoked'; ${accessGrant()}`],
+  [
+    'a name on a node again when nothing is left of the first',
+    `${aNode}; ${allocation({ ...onNode, state: `'released'`, cleared_at: 'now()' })}; ${allocation(onNode)}`,
+  ],
   ['the same custom name in another scope', role('tenant', ':borealis, null', 'auditor')],
   [
     'a custom name again when its role is deleted',
@@ -837,12 +1165,14 @@ const tables = [
   ...['role_definitions', 'role_definition_versions', 'role_permissions', 'platform_role_bindings', 'tenant_role_bindings'],
   ...['project_role_bindings', 'policy_definitions', 'policy_values', 'policy_constraints', 'epochs'],
   ...['service_accounts', 'service_account_keys', 'signing_keys', 'used_proofs', 'issued_tokens', 'token_cutoffs'],
+  ...['nodes', 'node_authorities', 'node_enrolments', 'node_certificates', 'task_signers', 'node_tasks'],
+  ...['ssh_public_keys', 'allocations', 'allocation_ssh_public_keys', 'allocation_access_grants'],
 ]
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])
 
 // Each is wider than the primary key, so nothing can violate it alone; foreign keys point at it.
-const onlyPointedAt = ['projects_of_org', 'role_definition_versions_of_definition', 'service_accounts_in_project']
+const onlyPointedAt = ['projects_of_org', 'role_definition_versions_of_definition', 'service_accounts_in_project', 'allocations_in_project']
 
 test('RP-27 every check and every unique index of these tables is among the refusals above', async () => {
   const rows = await ask<{ name: string }>(
@@ -870,7 +1200,9 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     disabled_by: `, disabled_at = now(), disable_reason = 'x'`,
     'service_accounts disabled_by': `, state = 'disabled', disabled_at = now(), disable_reason = 'x'`,
     'service_accounts deleted_by': `, state = 'deleted', deleted_at = now(), delete_reason = 'x'`,
+    retired_by: `, status = 'retired', retired_at = now(), retire_reason = 'x'`,
     revoked_by: `, revoked_at = now(), revoke_reason = 'x'`,
+    'allocations node_id': `, state = 'active', username_on_node = 'gh-abcdef'`,
     ended_by: `, state = 'retired', ended_at = now(), end_reason = 'x'`,
     'role_definitions disabled_by': `, state = 'disabled', disabled_at = now(), disable_reason = 'x'`,
   }
@@ -887,6 +1219,9 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     policy_values: `key = 'test.key' and scope_type = 'global'`,
     'policy_values tenant_id': `key = 'test.key' and scope_type = 'tenant'`,
     'policy_values project_id': `key = 'test.key' and scope_type = 'project'`,
+    ssh_public_keys: 'user_id is not null',
+    task_signers: `state = 'active'`,
+    'allocations node_id': `id = :allocation`,
     policy_constraints: `scope_type = 'global'`,
     'policy_constraints tenant_id': `scope_type = 'tenant'`,
     'policy_constraints project_id': `scope_type = 'project'`,

@@ -4,6 +4,10 @@ import { operations } from '@gatehouse/contract/operations'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { uuidPattern } from '@gatehouse/contract/shapes'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { grantOf, writeAccessGrants } from '../../../test/fuzz/access-grant-calls.ts'
+import { allocationOf, writeAllocations } from '../../../test/fuzz/allocation-calls.ts'
+import { nodeOf, writeNodes } from '../../../test/fuzz/node-calls.ts'
+import { writeNodeTasks } from '../../../test/fuzz/node-task-calls.ts'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
 import {
   bearerFor,
@@ -16,15 +20,18 @@ import {
   roleOf,
   sendingOf,
   serviceAccountOf,
+  sshKeyOf,
   tokenOf,
   writeConstraints,
   writeInvitations,
   writeRoles,
   writeServiceAccounts,
   writeSigningKeys,
+  writeSshKeys,
   writeTokens,
 } from '../../../test/fuzz/rightful-calls.ts'
 import { type Answered, type LiveServer, liveServer, seeded, tokenIssuer } from '../../../test/live-server.ts'
+import { newKeyLine } from '../../../test/ssh-key-lines.ts'
 import { fixedId, newId } from '../kernel/ids.ts'
 import { Secret } from '../kernel/secret.ts'
 import { keyPair, proofOf } from '../oauth/testing/signing.ts'
@@ -40,6 +47,11 @@ beforeAll(async () => {
   await writeInvitations(live.sql)
   await writeRoles(live.sql)
   await writeServiceAccounts(live.sql)
+  await writeNodes(live.sql)
+  await writeNodeTasks(live.sql)
+  await writeAllocations(live.sql)
+  await writeAccessGrants(live.sql)
+  await writeSshKeys(live.sql)
   await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
   await writeSigningKeys(live.sql)
   await writeTokens(live.sql)
@@ -64,6 +76,7 @@ describe('errors', () => {
   }
   const values = `${aurora}/policies/values`
   const invitations = `${values}/tenancy.invitation_ttl_seconds`
+  const letIn = (body: object) => live.call('asha', 'POST', `/api/v1/allocations/${allocationOf('own')}/access-grants`, { body })
   const constraints = `${aurora}/policies/constraints`
   const binding = { principal_type: 'user', principal_id: user('axel'), role_name: 'project_viewer' }
   const twice = async (...call: Parameters<LiveServer['call']>) => {
@@ -104,6 +117,41 @@ describe('errors', () => {
     ],
     insufficient_permissions: ['organization.update', () => live.call('anna', 'PATCH', aurora, { body: { name: 'Mine' } })],
     route_not_found: [null, () => live.call('anna', 'GET', '/api/v1/nowhere')],
+    access_grant_not_found: [
+      'allocation.access_grant.revoke',
+      () => live.call('asha', 'DELETE', `/api/v1/allocations/${allocationOf('own')}/access-grants/${nobody}`, { body: {} }),
+    ],
+    grantee_not_member: ['allocation.access_grant.create', () => letIn({ grantee_user_id: user('anna'), ssh_key_id: nobody })],
+    ssh_key_not_personal: [
+      'allocation.access_grant.create',
+      () => letIn({ grantee_user_id: user('axel'), ssh_key_id: sshKeyOf('of_project') }),
+    ],
+    allocation_not_found: ['allocation.read', () => live.call('asha', 'GET', `/api/v1/allocations/${nobody}`)],
+    allocation_not_active: [
+      'allocation.ssh_keys.replace',
+      async () => {
+        const wish = { project_id: project.aurora, name: 'short', region: 'sweep', sku: 'sweep', gpus: 1 }
+        const { body } = await live.call('asha', 'POST', '/api/v1/allocations', { body: wish })
+        await live.call('asha', 'POST', `/api/v1/allocations/${body.id}/release`, { body: {} })
+        return live.call('asha', 'PUT', `/api/v1/allocations/${body.id}/ssh-keys`, { body: { ssh_key_ids: [] } })
+      },
+    ],
+    shared_runtime_not_found: [
+      'allocation.create',
+      () =>
+        live.call('asha', 'POST', '/api/v1/allocations', {
+          body: { project_id: project.aurora, name: 'tagged', region: 'sweep', sku: 'sweep', gpus: 1, shared_runtime_id: nobody },
+        }),
+    ],
+    node_not_found: ['node.read', () => live.call('otto', 'GET', `/api/v1/admin/nodes/${nobody}`)],
+    node_already_exists: [
+      'node.create',
+      () => twice('ada', 'POST', '/api/v1/admin/nodes', { body: { name: 'twice', region: 'nowhere', sku: 'sweep', gpus: 1 } }),
+    ],
+    signer_not_found: [
+      'node.signer.revoke',
+      () => live.call('ada', 'POST', `/api/v1/admin/node-signers/${'A'.repeat(43)}/revoke`, { body: { reason: 'x' } }),
+    ],
     organization_not_found: ['organization.read', () => live.call('anna', 'GET', `/api/v1/orgs/${org.borealis}`)],
     project_not_found: ['project.read', () => live.call('anna', 'GET', `/api/v1/projects/${project.borealis}`)],
     user_not_found: ['user.read', () => live.call('ada', 'GET', `/api/v1/admin/users/${nobody}`)],
@@ -151,6 +199,12 @@ describe('errors', () => {
     ],
     policy_not_found: ['policy.value.set_of_organization', () => live.call('alice', 'PUT', `${values}/no.such`, { body: { value: 1 } })],
     policy_out_of_bounds: ['policy.value.set_of_organization', () => live.call('alice', 'PUT', invitations, { body: { value: 1 } })],
+    invalid_key: ['ssh_key.create', () => live.call('asha', 'POST', '/api/v1/ssh-keys', { body: { name: 'n', public_key: 'none' } })],
+    ssh_key_not_found: ['ssh_key.delete', () => live.call('asha', 'DELETE', `/api/v1/ssh-keys/${nobody}`, { body: {} })],
+    ssh_key_already_exists: [
+      'ssh_key.create',
+      () => twice('asha', 'POST', '/api/v1/ssh-keys', { body: { name: 'n', public_key: newKeyLine() } }),
+    ],
     version_conflict: [
       'policy.value.set_of_organization',
       () => live.call('alice', 'PUT', invitations, { body: { value: 7200, expected_version: 77 } }),
@@ -212,6 +266,7 @@ describe('errors', () => {
     idempotency_in_progress: 'idempotency.db.test.ts',
     credential_already_issued: 'idempotency.db.test.ts',
     limit_reached: 'service-accounts.db.test.ts',
+    invalid_csr: 'node-trust.db.test.ts',
   }
 
   test('HO-04 every code of the catalogue is provoked somewhere', () => {
@@ -377,8 +432,8 @@ describe('lists', () => {
       const refused = await page('ada', `limit=${wrong}`)
       expect(refused).toMatchObject({ status: 400, body: { code: 'validation_error', details: [{ in: 'query', field: 'limit' }] } })
     }
-    for (const { operation, person, params } of rightfulCalls.filter((call) => call.operation.is_paged)) {
-      const { status, body } = await page(person, 'limit=200', pathOf(operation.path, params))
+    for (const { operation, person, params, query = '' } of rightfulCalls.filter((call) => call.operation.is_paged)) {
+      const { status, body } = await page(person, `limit=200&${query}`, pathOf(operation.path, params))
       expect(status).toBe(200)
       expect(Object.keys(body)).toEqual(['items', 'next_cursor'])
       if (body.items.length < 200) expect(body.next_cursor).toBeNull()
@@ -660,6 +715,12 @@ describe('what may not be known', () => {
     resource_id: serviceAccountOf('foreign'),
     actor_id: serviceAccountOf('foreign'),
     token_id: tokenOf('foreign'),
+    allocation_id: allocationOf('foreign'),
+    grant_id: grantOf('foreign'),
+    ssh_key_id: sshKeyOf('foreign'),
+    grantee_user_id: user('bella'),
+    node_id: nodeOf('retire'),
+    shared_runtime_id: fixedId('shared runtime', 'foreign'),
     credential_id: keyOf('foreign'),
   }
   const ids = (schema: { properties?: Record<string, { pattern?: string }> } | undefined) =>
@@ -686,6 +747,7 @@ describe('what may not be known', () => {
 
   test('AU-05 the sweep holds every operation that takes an id', () => {
     const taking = operations
+      .filter(({ listener }) => listener === 'api')
       .filter(({ path, body, query }) => /:\w+_id\b/.test(path) || ids(body).length + ids(query).length > 0)
       .map(({ id }) => id)
     expect([...new Set(sweep.map(({ operation }) => operation.id))].sort()).toEqual(taking.sort())

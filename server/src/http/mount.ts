@@ -259,21 +259,24 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     await caller.identified(await request.span.within('identify', () => identifyClient(caller, request.body)))
   }
 
-  /** Looks, waits and looks again; nothing is held in between. Whoever lost the right meanwhile is refused at the next look. */
   const waited = async (waiting: WaitingOf, request: FastifyRequest, asking: Asking, outer: Outer): Promise<unknown> => {
-    const input: Asked<Asking['params'], Asking['query'], unknown> = { ...asking, slice: { limit: 0, after: null } }
     const gone = waits.begin()
-    request.raw.once('close', () => {
-      gone.abort()
-      waits.end(gone)
-    })
+    request.raw.once('close', () => gone.abort())
+    return lookUntil(gone.signal, waiting, asking, outer).finally(() => waits.end(gone))
+  }
+
+  /** Looks, waits and looks again; nothing is held in between. Whoever lost the right meanwhile is refused at the next look. */
+  const lookUntil = async (gone: AbortSignal, waiting: WaitingOf, asking: Asking, outer: Outer): Promise<unknown> => {
+    const input: Asked<Asking['params'], Asking['query'], unknown> = { ...asking, slice: { limit: 0, after: null } }
     const { until_ms, changed } = waiting.wait(input)
     const deadline = performance.now() + until_ms
     for (;;) {
       outer.trail.asked.length = 0
       // Begun before the look: what comes in between ends the wait at once.
       const waking = new AbortController()
-      const woken = changed(AbortSignal.any([gone.signal, waking.signal, AbortSignal.timeout(Math.max(1, deadline - performance.now()))]))
+      const woken = changed(
+        AbortSignal.any([gone, waking.signal, AbortSignal.timeout(Math.max(1, Math.ceil(deadline - performance.now())))]),
+      )
       try {
         const seen = await database.transaction('read', (tx) => waiting.look({ ...outer, now: tx.now, tx }, input))
         requireTrail(operation, asking, outer.trail, false)
@@ -288,7 +291,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
           })
           if (taken !== undefined) return taken
         }
-        if (gone.signal.aborted || performance.now() >= deadline) return seen.nothing
+        if (gone.aborted || performance.now() >= deadline) return seen.nothing
         await woken
       } finally {
         waking.abort()

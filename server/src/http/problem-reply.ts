@@ -1,3 +1,4 @@
+import type { Operation } from '@gatehouse/contract/operation'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { proofAlgorithms } from '@gatehouse/contract/proofs'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
@@ -13,9 +14,14 @@ const fastifyCodes: Record<string, ProblemCode> = {
   FST_ERR_BAD_URL: 'invalid_request',
 }
 
+/** Who reads keys says in one way that a text is none, also where it could not even be read as a text. */
+const isInKey = (member: string | undefined, operation: Operation | undefined): boolean =>
+  member === 'public_key' && operation?.problems.includes('invalid_key') === true
+
 /** Whatever was thrown, as a problem: known ones as they are, the framework's by name, everything else is our own fault. */
-export const asProblem = (error: unknown): Problem => {
+export const asProblem = (error: unknown, operation?: Operation): Problem => {
   if (error instanceof Problem) return error
+  if (error instanceof JsonRefused && isInKey(error.member, operation)) return new Problem('invalid_key', { reason: 'not_one_line' })
   if (error instanceof JsonRefused) return new Problem('invalid_request', { reason: error.message })
   const { validation, validationContext, code, statusCode } = error as Partial<FastifyError>
   if (validation) return new Problem('validation_error', validationDetails(validation as never, validationContext))
@@ -47,13 +53,13 @@ const challenge = ({ code }: Problem, authorization: string | undefined): string
 }
 
 export const replyWithProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-  const problem = asProblem(error)
+  const { operation } = request.routeOptions.config
+  const problem = asProblem(error, operation)
   request.problem_code = problem.code
   if (problem.status >= 500)
     request.log.error({ correlation_id: request.id, err: problem.cause ?? error, code: problem.code }, 'request failed')
   const retry = retryAfterSeconds(problem)
   if (retry !== undefined) reply.header('retry-after', retry)
-  const { operation } = request.routeOptions.config
   const { authorization } = request.headers
   const isOAuth = operation?.speaks === 'oauth'
   const isShown = isTokenShown(authorization)

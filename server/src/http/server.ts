@@ -229,8 +229,9 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
       const showing = { correlation_id: request.id, fresh: request.fresh, source_ip: request.ip, identified }
       await identified(await request.span.within('identify', () => identify(request, operation, showing)))
     } catch (error) {
-      // Who used somebody's proof again is nobody, whoever's it was.
-      if (error instanceof Problem && error.status === 401) await countRequest(Object.assign(request, { actor: null }))
+      // Who used somebody's proof again is nobody, whoever's it was. Who shows no node's certificate is counted with his answer.
+      if (error instanceof Problem && error.status === 401 && operation.identified_by === 'bearer')
+        await countRequest(Object.assign(request, { actor: null }))
       throw error
     }
     if (operation.body) requireMedia(operation, request.headers)

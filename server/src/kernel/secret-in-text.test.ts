@@ -10,7 +10,7 @@ const secret = newSecret().reveal()
 
 describe('a text that holds a secret', () => {
   test('TI-18 is known wherever in it the secret stands', () => {
-    for (const kept of [secret, secret.slice(0, -6), newSecret().reveal(), token, `a.b.${token}`, `${token}.c`])
+    for (const kept of [secret, secret.slice(0, -6), newSecret().reveal(), `ghne_${'e'.repeat(43)}`, token, `a.b.${token}`, `${token}.c`])
       for (const text of [
         kept,
         `x${kept}`,
@@ -29,6 +29,8 @@ describe('a text that holds a secret', () => {
       'ghsa_',
       'the prefix is ghsa_ and 43 characters follow',
       `ghsa_${'a'.repeat(42)}`,
+      `ghne_${'a'.repeat(42)}`,
+      `ghnx_${'a'.repeat(43)}`,
       'eyJ',
       'eyJ... is how a token begins',
       'eyJhbGciOiJFUzI1NiJ9',

@@ -1,5 +1,5 @@
-/** One of ours, wherever it stands. Its checksum may be missing: whoever has the rest can make it. */
-const ours = /ghsa_[A-Za-z0-9_-]{43}/
+/** One of ours, a service account's or a node's, wherever it stands. Its checksum may be missing: whoever has the rest can make it. */
+const ours = /gh(?:sa|ne)_[A-Za-z0-9_-]{43}/
 /** How every header of a signed token begins, `{"` in base64url, and no header is shorter. */
 const header = /eyJ[A-Za-z0-9_-]{10}/
 
@@ -12,4 +12,6 @@ const holdsSignedToken = (text: string): boolean =>
 
 /** Whether a secret, a signed token or a private key stands in a text that is meant for something else. */
 export const holdsSecret = (text: string): boolean =>
-  (text.includes('ghsa_') && ours.test(text)) || (text.includes('eyJ') && holdsSignedToken(text)) || text.includes('PRIVATE KEY-----')
+  ((text.includes('ghsa_') || text.includes('ghne_')) && ours.test(text)) ||
+  (text.includes('eyJ') && holdsSignedToken(text)) ||
+  text.includes('PRIVATE KEY-----')

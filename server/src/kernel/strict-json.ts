@@ -10,6 +10,12 @@ const poisoned = new Set(['__proto__', 'constructor', 'prototype'])
 /** What JSON.parse would have accepted, or quietly changed, and we do not. The message is for the caller and quotes nothing. */
 export class JsonRefused extends Error {
   override readonly name = 'JsonRefused'
+  /** Within which member of the whole, where it is a text that was refused. */
+  readonly member: string | undefined
+  constructor(message: string, member?: string) {
+    super(message)
+    this.member = member
+  }
 }
 
 const refuse = (why: string): never => {
@@ -64,24 +70,24 @@ const noteMember = (members: Set<string>, quoted: string): void => {
   if (members.add(name).size > maxMembers) refuse(`more than ${maxMembers} members`)
 }
 
-const settle = (value: unknown): unknown => {
-  if (typeof value === 'string') return settleText(value)
+const settle = (value: unknown, within?: string): unknown => {
+  if (typeof value === 'string') return settleText(value, within)
   if (typeof value === 'number') return settleNumber(value)
-  if (Array.isArray(value)) return value.map(settle)
+  if (Array.isArray(value)) return value.map((each) => settle(each, within))
   if (typeof value !== 'object' || value === null) return value
   const settled: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(value)) {
     const key = settleText(name)
     if (Object.hasOwn(settled, key)) refuse('a member appears twice')
-    settled[key] = settle(member)
+    settled[key] = settle(member, within ?? key)
   }
   return settled
 }
 
 /** One spelling per text (NFC), and nothing that the database or a peer could not hold. */
-export const settleText = (text: string): string => {
-  if (text.includes('\u0000')) refuse('a text contains NUL')
-  if (!isSurrogatePaired(text)) refuse('a text is not well-formed Unicode')
+export const settleText = (text: string, within?: string): string => {
+  if (text.includes('\u0000')) throw new JsonRefused('a text contains NUL', within)
+  if (!isSurrogatePaired(text)) throw new JsonRefused('a text is not well-formed Unicode', within)
   return text.normalize('NFC')
 }
 

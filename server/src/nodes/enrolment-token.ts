@@ -36,8 +36,11 @@ export const newEnrolmentToken = ({ url, node_id, authority }: Enrolling): { tok
 /** Which node a token says it is for, and the hash of its secret; null where it is none of ours. */
 export const readEnrolmentToken = (text: string): { node_id: string; secret_hash: Buffer } | null => {
   if (!text.startsWith(prefix)) return null
+  const bytes = Buffer.from(text.slice(prefix.length), 'base64url')
+  // One spelling: what follows the last whole byte would be let pass.
+  if (bytes.toString('base64url') !== text.slice(prefix.length)) return null
   try {
-    const told: unknown = JSON.parse(Buffer.from(text.slice(prefix.length), 'base64url').toString('utf8'))
+    const told: unknown = JSON.parse(bytes.toString('utf8'))
     return shape.Check(told) ? { node_id: told.node_id.toLowerCase(), secret_hash: hashOf(told.secret) } : null
   } catch {
     return null

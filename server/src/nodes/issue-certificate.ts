@@ -56,9 +56,9 @@ const issue = async (authority: Authority, { name, public_key, purpose, names, h
 }
 
 /** How a certificate names its node, beside its common name. */
-export const nodeUri = (node_id: string): string => `gatehouse:node:${node_id}`
+const nodeUri = (node_id: string): string => `gatehouse:node:${node_id}`
 
-export const certificate_hours = 24
+const certificate_hours = 24
 
 export const issueNodeCertificate = (authority: Authority, public_key: KeyObject, node_id: string, now: string): Promise<Issued> =>
   issue(authority, {

@@ -13,7 +13,7 @@ import { readNode } from './read-node.ts'
 import { refusalRecorder } from './refusal-recorder.ts'
 import { renewCertificate } from './renew-certificate.ts'
 import { retireNode } from './retire-node.ts'
-import type { NodeSubscribers } from './subscribers.ts'
+import type { NodeSubscribers } from './node-subscribers.ts'
 
 interface Parts {
   readonly database: Database

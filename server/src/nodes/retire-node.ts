@@ -7,7 +7,7 @@ import { endCertificatesBut } from './certificate-queries.ts'
 import { endOpenEnrolments } from './enrolment-queries.ts'
 import { nodeKind } from './node.ts'
 import { findNode, lockNode, setRetired, takenBy } from './node-queries.ts'
-import type { NodeSubscribers } from './subscribers.ts'
+import type { NodeSubscribers } from './node-subscribers.ts'
 
 export const retireNode =
   ({ onNodeRetired }: NodeSubscribers): Answering<typeof Op> =>

@@ -17,7 +17,7 @@ export interface TaskTending {
 }
 
 /** Longer than a node that is there needs. */
-export const overdue_seconds = 60
+const overdue_seconds = 60
 const most_at_once = 200
 const proof = systemProof('node_tending', 'platform.node.manage', {})
 

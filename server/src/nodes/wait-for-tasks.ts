@@ -13,7 +13,7 @@ import { toldSigners } from './task-signer-queries.ts'
 /** A set of keys can be large; what is left over is asked for next. */
 const most_tasks = 20
 
-export const signedTaskOf = ({ id, node_id, type, params, generation, expires_at, kid, signature }: TaskRow): SignedTask => ({
+const signedTaskOf = ({ id, node_id, type, params, generation, expires_at, kid, signature }: TaskRow): SignedTask => ({
   task_id: id,
   node_id,
   type,

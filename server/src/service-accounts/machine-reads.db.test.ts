@@ -41,9 +41,12 @@ const ask = (method: string, path: string, body?: object, token = bearer, header
 
 const admitted = operations.filter(({ actors, identified_by }) => actors.includes('service_account') && identified_by === 'bearer')
 
-test('TI-25 a service account is admitted to reads alone, and to none that is not fit for it', () => {
+/** What it may change: its own tokens, allocations, and the keys of its project's automation. */
+const changes = ['allocation.create', 'allocation.release', 'auth.token.revoke', 'project.ssh_key.create', 'project.ssh_key.delete']
+
+test('TI-25 SG-05 a service account is admitted to reads and to these few changes, and to nothing that is not fit for it', () => {
   for (const { id, effect, actions: asked } of admitted) {
-    expect([id, effect === 'change']).toEqual([id, id === 'auth.token.revoke'])
+    expect([id, effect === 'change']).toEqual([id, changes.includes(id)])
     const isOwn = (key: string) => isAction(key) && (actions[key].fit_for_service_accounts || ['project.read', 'me.read'].includes(key))
     expect([id, asked.some(isOwn) || id === 'auth.token.revoke']).toEqual([id, true])
   }
@@ -51,6 +54,10 @@ test('TI-25 a service account is admitted to reads alone, and to none that is no
   expect(aboutItself.map(({ id }) => id)).toEqual(['authz.decide', 'authz.decide_batch', 'authz.explain', 'me.permissions'])
   expect(admitted.map(({ id }) => id).filter((id) => !id.startsWith('authz.') && !id.startsWith('me.') && !id.startsWith('auth.'))).toEqual(
     [
+      'allocation.create',
+      'allocation.list',
+      'allocation.read',
+      'allocation.release',
       'audit_log.list_of_project',
       'policy.constraint.list_of_project',
       'policy.constraint.list_versions_of_project',
@@ -58,6 +65,9 @@ test('TI-25 a service account is admitted to reads alone, and to none that is no
       'policy.value.list_of_project',
       'project.member.list',
       'project.read',
+      'project.ssh_key.create',
+      'project.ssh_key.delete',
+      'project.ssh_key.list',
       'role.list_of_project',
       'role.read_of_project',
       'role.versions_of_project',

@@ -6,8 +6,8 @@ import { Problem } from '../kernel/problem.ts'
 import { readPolicy } from '../policies/read-policy.ts'
 import type { Work } from '../work/work.ts'
 import { authorizeIn, authorizeOwn, ownedBy, ownedIn, recordedIn } from './key-owner.ts'
-import { type PublicKey, parsePublicKey } from './public-key.ts'
 import { insertSshKey, type KeyOwner, keysSoFar } from './ssh-key-queries.ts'
+import { type PublicKey, parsePublicKey } from './ssh-public-key.ts'
 
 /** What is refused is told by a word of ours: the text may be anything, and was perhaps never meant for us. */
 const keyIn = (text: string): PublicKey => {

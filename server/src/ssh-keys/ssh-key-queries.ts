@@ -4,7 +4,7 @@ import { MemberSshKey, SshKey } from '@gatehouse/contract/ssh-keys'
 import Type, { type Static } from 'typebox'
 import type { Authorized } from '../authz/authorize.ts'
 import { columns, sql, sqlPart } from '../db/statement.ts'
-import type { PublicKey } from './public-key.ts'
+import type { PublicKey } from './ssh-public-key.ts'
 
 /** A key as other rooms need it: whose it is, and what goes into a set of keys. */
 export const SshKeyRow = Exactly({

@@ -14,11 +14,7 @@ export const wireReader = (bytes: Buffer) => {
     at = end
     return bytes.subarray(begin, end)
   }
-  return {
-    text,
-    /** Nothing is missing and nothing is left. */
-    isDone: () => !is_broken && at === bytes.length,
-  }
+  return { text }
 }
 
 const wireText = (text: Uint8Array): Buffer => {

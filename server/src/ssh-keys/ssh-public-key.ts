@@ -100,8 +100,8 @@ const readBlob = (key_type: KeyType, bytes: Buffer): PublicKey | Refusal => {
   if (inner.toString('latin1') !== key_type) return 'type_mismatch'
   const read = readers[key_type](reader)
   if (typeof read === 'string') return read
-  if (!reader.isDone()) return 'malformed'
   const blob = wireTexts([Buffer.from(key_type), ...read.fields])
+  // Nothing is left over, and nothing had another spelling.
   if (!blob.equals(bytes)) return 'malformed'
   const digest = createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')
   return { key_type, blob: blob.toString('base64'), bits: read.bits, fingerprint: `SHA256:${digest}` }
