@@ -83,7 +83,9 @@ export const requireDeclared = ({ id, actors, actions, problems }: Operation): v
 const requireTrail = ({ id, actions, effect }: Operation, { params }: Asking, { asked, events }: Trail, is_changed = true): void => {
   const own = asked.filter(({ allowed, actions: judged }) => allowed && actions.some((action) => judged.includes(action)))
   if (own.length === 0) throw new Error(`${id} answered without a decision on its own action`)
-  const places = new Set(own.flatMap(({ resource_id, tenant_id, project_id }) => [resource_id, tenant_id, project_id]))
+  const places = new Set(
+    own.flatMap(({ resource_id, tenant_id, project_id, shared_runtime_id }) => [resource_id, tenant_id, project_id, shared_runtime_id]),
+  )
   for (const [name, value] of Object.entries(params))
     if (!places.has(value)) throw new Error(`${id} answered without a decision on its own ${name}`)
   if (effect !== 'read' && is_changed && events.length === 0) throw new Error(`${id} changed something without an audit event`)
