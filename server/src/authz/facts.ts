@@ -34,6 +34,8 @@ export interface Circumstances {
 export const mayKnow = (standing: Standing, now: string): boolean =>
   standing.is_tenant_member ||
   (standing.home !== undefined && standing.is_project_member) ||
+  // An operator knows its own tenant, and that it has one, also while its runtime is disabled.
+  (typeof standing.home?.shared_runtime_id === 'string' && standing.tenant_state !== null) ||
   standing.platformRoleAt(now) !== defaultPlatformRole
 
 /** The input of a decision, put together from what was read. */

@@ -127,14 +127,16 @@ const recordRefusal = async (
 ): Promise<void> => {
   const denied = outer.trail.asked.findLast(({ allowed }) => !allowed) ?? outer.trail.asked.at(-1)
   const own = denied?.is_member === true
+  // What an operator was refused is its own tenant's business, wherever it knocked.
+  const home = isWatched(outer.actor) ? (outer.actor.token?.tenant_id ?? null) : null
   await recordAside(rails, outer, async (work) => {
     record(work, {
       action: operation.id,
       resource_type: denied?.resource_type ?? 'operation',
       resource_id: denied?.resource_id ?? null,
-      tenant_id: own ? denied.tenant_id : null,
+      tenant_id: own ? denied.tenant_id : home,
       project_id: own ? denied.project_id : null,
-      result: 'denied',
+      result: isRefusal(problem) ? 'denied' : 'failed',
       reason_code: denied?.reason_code ?? (problem.details as { reason_code?: string } | undefined)?.reason_code ?? problem.code,
       // A node that asks for what is not its own is broken or taken.
       severity: outer.actor.type === 'node_agent' ? 'high' : 'warning',
@@ -186,6 +188,9 @@ const requireOwnNode = (actor: Actor, { node_id }: Asking['params']): void => {
 
 const isRefusal = (error: unknown): error is Problem =>
   error instanceof Problem && (error.status === 403 || error.status === 404 || error.code === 'policy_out_of_bounds')
+
+/** It was not done, and he was told why. */
+const isAnswered = (error: unknown): error is Problem => error instanceof Problem && error.status < 500
 
 const responsesOf = ({ success, success_again }: Operation, reply: unknown) => ({
   [success]: reply,
@@ -335,8 +340,9 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       if (!isMismatchNoted(outer.trail)) await warn(outer)
       return result
     } catch (error) {
-      if (isRefusal(error)) await request.span.within('refusal', () => recordRefusal(rails, operation, outer, asking, error))
-      else if (error instanceof Problem && error.status < 500) await warn(outer)
+      if (isRefusal(error) || (isWatched(actor) && isAnswered(error)))
+        await request.span.within('refusal', () => recordRefusal(rails, operation, outer, asking, error))
+      else if (isAnswered(error)) await warn(outer)
       throw error
     } finally {
       for (const { allowed, reason_code } of outer.trail.asked) metrics.decided(allowed ? 'allow' : 'deny', reason_code ?? 'none')

@@ -6,6 +6,5 @@ import { projectsAmong } from './shared-runtime-queries.ts'
 export const requireOwnProjects = async (work: Work, org_id: string, project_ids: readonly string[]): Promise<void> => {
   if (project_ids.length === 0) return
   const own = await work.tx.many(projectsAmong(org_id, project_ids))
-  // The same id may be spelled in two ways.
-  if (own.length !== new Set(project_ids.map((id) => id.toLowerCase())).size) throw new Problem('project_not_found')
+  if (own.length !== project_ids.length) throw new Problem('project_not_found')
 }

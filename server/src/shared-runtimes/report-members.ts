@@ -16,7 +16,7 @@ const requireDistinct = (members: readonly RuntimeMember[]): void => {
 
 /** The projects whose allocations are named. One that the runtime may not see is like one that is not there. */
 const projectsNamed = async (work: Work, shared_runtime_id: string, members: readonly RuntimeMember[]): Promise<string[]> => {
-  const named = [...new Set(members.flatMap(({ allocation_id }) => allocation_id?.toLowerCase() ?? []))]
+  const named = [...new Set(members.flatMap(({ allocation_id }) => allocation_id ?? []))]
   if (named.length === 0) return []
   const seen = await work.tx.many(contributedAmong(shared_runtime_id, named))
   if (seen.length !== named.length) throw new Problem('allocation_not_found')
