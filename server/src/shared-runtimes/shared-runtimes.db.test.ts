@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alteredDatabase } from '../../../test/altered-database.ts'
 import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { newId } from '../kernel/ids.ts'
 import { believingOperators, type Runtimes, runtimesOn, runtimesPath, strange } from './testing/runtime-scene.ts'
@@ -243,6 +244,21 @@ describe('X2 ids of two tenants in one request', () => {
       expect(bytesOf(await ask(mixed))).toEqual(bytesOf(await ask(unknown)))
     }
     expect((await live.call('adam', 'GET', runtimes.one(other, `/attachments/${attached.id}`))).body).toEqual(attached)
+  })
+
+  test('X2 the sweep would notice a server that does not ask whose attachment it is', async () => {
+    const careless = await live.replica((parts) => ({
+      ...parts,
+      database: alteredDatabase(parts.database, {
+        of: 'from shared_runtime_attachments where id = ',
+        text: (text) => text.replace(/ and shared_runtime_id = \$2/, ' and $2::uuid is not null'),
+      }),
+    }))
+    const [id, other] = [await runtimes.made(), await runtimes.made()]
+    const { body: attached } = await runtimes.attach(other, project.aurora)
+    const mixed = runtimes.one(id, `/attachments/${attached.id}`)
+    expect((await live.call('adam', 'GET', mixed)).status).toBe(404)
+    expect((await live.call('adam', 'GET', mixed, {}, careless.url)).status).toBe(200)
   })
 
   test('MI-03 X2 an operator is held to its organization and its runtime before anything is looked up', async () => {

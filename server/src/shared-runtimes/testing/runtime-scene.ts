@@ -68,7 +68,9 @@ export const runtimesOn = (live: LiveServer) => {
     },
     allocation: async (project_id: string = project.aurora, more: object = {}, who = 'asha'): Promise<string> => {
       const body = { project_id, name: 'a run', region: 'nowhere', sku: 'h100', gpus: 1, ...more }
-      return (await live.call(who, 'POST', '/api/v1/allocations', { body })).body.id
+      const asked = await live.call(who, 'POST', '/api/v1/allocations', { body })
+      if (asked.status !== 201) throw new Error(asked.text)
+      return asked.body.id
     },
   }
 }
