@@ -183,7 +183,7 @@ describe('what an operator sees of allocations', () => {
     const { status, body: made } = await live.call('alice', 'POST', rules, { body: rule })
     expect(status).toBe(201)
     expect(await seen()).toEqual([false, false, false, false])
-    await live.call('alice', 'DELETE', `${rules}/${made.constraint_id}`, { body: because })
+    await live.call('alice', 'DELETE', `${rules}/${made.id}`, { body: because })
     expect(await seen()).toEqual([true, true, true, false])
     expect(refused(await live.call('adam', 'GET', runtimes.one(id, '/allocations')))).toEqual(denied('permission_denied'))
   })
