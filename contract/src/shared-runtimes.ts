@@ -74,36 +74,6 @@ export const Attachment = Named('SharedRuntimeAttachment', {
 })
 export type Attachment = Static<typeof Attachment>
 
-export const OperatorCredential = Named('OperatorCredential', {
-  key_id: Id('operator credential'),
-  shared_runtime_id: Id('shared runtime'),
-  state: OneOf(['active', 'expired', 'revoked', 'ended_by_restore']),
-  created_at: Instant,
-  created_by: Id('user'),
-  expires_at: Nullable(Instant),
-  last_used_at: Nullable(Type.String({ ...Instant, description: 'To the minute.' })),
-  revoked_at: Nullable(Instant),
-})
-export type OperatorCredential = Static<typeof OperatorCredential>
-const NewOperatorCredential = Named('NewOperatorCredential', {
-  ...OperatorCredential.properties,
-  client_secret: Type.String({ description: 'Shown once; only its salted hash is kept.' }),
-  credential_session_id: Type.String({ description: 'The id of the credential: by it a repeated request says which one was made.' }),
-})
-
-export const RuntimeCredential = Named('RuntimeCredential', {
-  id: Id('runtime credential'),
-  shared_runtime_id: Id('shared runtime'),
-  name: Type.String(),
-  version: Type.Integer(),
-  state: OneOf(['active', 'delivered', 'revoked']),
-  created_at: Instant,
-  created_by: Id('user'),
-  delivered_at: Nullable(Instant),
-  revoked_at: Nullable(Instant),
-})
-export type RuntimeCredential = Static<typeof RuntimeCredential>
-
 export const RuntimeMember = Named('RuntimeMember', {
   name: Name,
   role: Slug,
@@ -125,16 +95,20 @@ const Reported = Named('ReportTaken', {
 })
 
 const path = '/api/v1/orgs/:org_id/shared-app-runtimes'
-const one = `${path}/:shared_runtime_id`
 const inOrg = { org_id: Id('org') }
-const params = { ...inOrg, shared_runtime_id: Id('shared runtime') }
+/** One runtime: its path, what names it there, and that it may not be there. */
+export const oneRuntime = {
+  path: `${path}/:shared_runtime_id`,
+  params: { ...inOrg, shared_runtime_id: Id('shared runtime') },
+  gone: ['organization_not_found', 'shared_runtime_not_found'],
+} as const
+const { path: one, params, gone } = oneRuntime
 const attachment = { ...params, attachment_id: Id('attachment') }
 const people = ['user'] as const
 const peopleAndOperator = ['user', 'shared_runtime_operator'] as const
 const operator = ['shared_runtime_operator'] as const
 const read = 'tenant.shared_runtime.read'
 const manage = 'tenant.shared_runtime.manage'
-const gone = ['organization_not_found', 'shared_runtime_not_found'] as const
 const Because = Exactly({ reason: Reason })
 
 export const listSharedRuntimes = listOperation({
@@ -322,132 +296,6 @@ export const listEligibleProjects = listOperation({
   params,
   item: Named('EligibleProject', { project_id: Id('project'), name: Type.String(), slug: Type.String(), is_delegated: Type.Boolean() }),
   problems: gone,
-})
-
-export const listOperatorCredentials = listOperation({
-  id: 'shared_runtime.operator_credential.list',
-  path: `${one}/operator-credentials`,
-  summary: 'The credentials of a runtime’s operator, also those that have ended; never a secret.',
-  actors: people,
-  action: manage,
-  params,
-  item: OperatorCredential,
-  problems: gone,
-})
-
-export const createOperatorCredential = operation({
-  id: 'shared_runtime.operator_credential.create',
-  method: 'POST',
-  path: `${one}/operator-credentials`,
-  summary:
-    'Make a credential for a runtime’s operator; its secret is in this answer and nowhere else. Several may count at once, to rotate.',
-  description: 'Making a credential counts as granting: you need `tenant.role.assign_any`, or every permission that the operator has.',
-  actors: people,
-  action: manage,
-  effect: 'change',
-  params,
-  body: Exactly({ expires_at: maybe(Instant), reason: maybe(Reason) }),
-  reply: NewOperatorCredential,
-  success: 201,
-  is_secret_reply: true,
-  problems: [...gone, 'state_conflict', 'limit_reached'],
-})
-
-export const revokeOperatorCredential = operation({
-  id: 'shared_runtime.operator_credential.revoke',
-  method: 'DELETE',
-  path: `${one}/operator-credentials/:key_id`,
-  summary: 'Revoke a credential: at once it gets no token, and those that it got are refused.',
-  actors: people,
-  action: manage,
-  effect: 'change',
-  params: { ...params, key_id: Id('operator credential') },
-  body: Because,
-  problems: [...gone, 'operator_credential_not_found', 'state_conflict'],
-})
-
-export const listRuntimeCredentials = listOperation({
-  id: 'shared_runtime.credential.list',
-  path: `${one}/credentials`,
-  summary: 'The secrets left for a runtime, by name; never their content.',
-  actors: people,
-  action: manage,
-  params,
-  item: RuntimeCredential,
-  problems: gone,
-})
-
-export const depositRuntimeCredential = operation({
-  id: 'shared_runtime.credential.deposit',
-  method: 'POST',
-  path: `${one}/credentials`,
-  summary: 'Leave a secret for a runtime under a name; one of the same name is replaced. Nobody reads it back: its operator takes it.',
-  actors: people,
-  action: manage,
-  effect: 'change',
-  params,
-  body: Exactly({
-    name: Type.String({ pattern: '^[a-z0-9](?:[a-z0-9_.-]*[a-z0-9])?$', minLength: 1, maxLength: 63 }),
-    secret: Type.String({ minLength: 1, maxLength: 16384 }),
-    reason: maybe(Reason),
-  }),
-  reply: RuntimeCredential,
-  success: 201,
-  problems: [...gone, 'state_conflict', 'limit_reached'],
-})
-
-export const revokeRuntimeCredential = operation({
-  id: 'shared_runtime.credential.revoke',
-  method: 'DELETE',
-  path: `${one}/credentials/:credential_id`,
-  summary: 'Take a secret back; what waits to be delivered of it is void.',
-  actors: people,
-  action: manage,
-  effect: 'change',
-  params: { ...params, credential_id: Id('runtime credential') },
-  body: Because,
-  problems: [...gone, 'runtime_credential_not_found', 'state_conflict'],
-})
-
-export const deliverRuntimeCredential = operation({
-  id: 'shared_runtime.credential.deliver',
-  method: 'POST',
-  path: `${one}/credential-deliveries`,
-  summary: 'Ask for a secret by name: the answer holds a token that opens it once, within a minute.',
-  actors: operator,
-  action: 'shared_runtime.credential.deliver',
-  effect: 'change',
-  params,
-  body: Exactly({ name: Type.String({ minLength: 1, maxLength: 63, pattern: '^[a-z0-9](?:[a-z0-9_.-]*[a-z0-9])?$' }) }),
-  reply: Named('WrappedDelivery', {
-    delivery_id: Id('delivery'),
-    wrapping_token: Type.String({ description: 'Give it to `POST /api/v1/deliveries/unwrap` as the same operator.' }),
-    expires_at: Instant,
-    credential_session_id: Type.String(),
-  }),
-  success: 201,
-  is_secret_reply: true,
-  problems: [...gone, 'runtime_credential_not_found'],
-})
-
-export const unwrapDelivery = operation({
-  id: 'delivery.unwrap',
-  method: 'POST',
-  path: '/api/v1/deliveries/unwrap',
-  summary: 'Open a delivery: once, by whoever asked for it, before it ends.',
-  actors: operator,
-  action: 'shared_runtime.credential.deliver',
-  effect: 'change',
-  body: Exactly({ wrapping_token: Type.String({ minLength: 1, maxLength: 200 }) }),
-  reply: Named('UnwrappedDelivery', {
-    delivery_id: Id('delivery'),
-    name: Type.String(),
-    version: Type.Integer(),
-    secret: Type.String(),
-    credential_session_id: Type.String(),
-  }),
-  is_secret_reply: true,
-  problems: ['delivery_not_found'],
 })
 
 export const reportRuntimeStatus = operation({

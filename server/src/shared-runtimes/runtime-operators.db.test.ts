@@ -178,7 +178,12 @@ describe('what an operator sees of allocations', () => {
     expect(idsOf(await runtimes.operate(id, 'GET', '/allocations'))).toEqual([])
     // A rule of the project hides what it hides from everybody.
     await contribute('all')
-    const rule = { key: 'hide', actions: ['shared_runtime.allocation.read'], condition: { in: { actor_type: ['shared_runtime_operator'] } }, ...because }
+    const rule = {
+      key: 'hide',
+      actions: ['shared_runtime.allocation.read'],
+      condition: { in: { actor_type: ['shared_runtime_operator'] } },
+      ...because,
+    }
     const rules = `/api/v1/projects/${project.aurora}/policies/constraints`
     const { status, body: made } = await live.call('alice', 'POST', rules, { body: rule })
     expect(status).toBe(201)
