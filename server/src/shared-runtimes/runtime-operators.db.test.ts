@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alteredDatabase } from '../../../test/altered-database.ts'
 import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
-import { believingOperators, type Runtimes, runtimesOn, strange } from './testing/runtime-scene.ts'
+import { believingOperators, type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
 
 const { org, project } = seeded
 const because = { reason: 'because' }

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alteredDatabase } from '../../../test/altered-database.ts'
 import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { believingOperators, type Runtimes, runtimesOn, runtimesPath, strange } from '../../../test/runtime-scene.ts'
 import { newId } from '../kernel/ids.ts'
-import { believingOperators, type Runtimes, runtimesOn, runtimesPath, strange } from './testing/runtime-scene.ts'
 
 const { org, project, user } = seeded
 const because = { reason: 'because' }

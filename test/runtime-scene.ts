@@ -1,6 +1,6 @@
-import { type LiveServer, type Sending, seeded } from '../../../../test/live-server.ts'
-import type { ServerParts } from '../../http/server.ts'
-import type { Actor } from '../../work/work.ts'
+import type { ServerParts } from '../server/src/http/server.ts'
+import type { Actor } from '../server/src/work/work.ts'
+import { type LiveServer, type Sending, seeded } from './live-server.ts'
 
 const { org, project } = seeded
 export const strange = '00000000-0000-7000-8000-000000000000'
