@@ -130,11 +130,12 @@ export const liveWorld = async (live: LiveServer) => {
     rules[scope] = []
     for (let n = 0; n < 3; n += 1) rules[scope].push({ id: await make(person, path, { ...aRule, key: `rule-${n}` }), version: 1 })
   }
+  const firstRule = rules.of_platform![0]!.id
   const grace = 'authorization.role_disable_grace_window_seconds'
   const single = 'authorization.break_glass_single_person'
   const onPolicy = Object.entries(policyScopes).flatMap(([scope, { person, params }]): [string, (pick: number) => RightfulCall][] => {
     const isPlatform = scope === 'of_platform'
-    const one = (pick: number) => at(rules[scope]!, pick) ?? { id: rules.of_platform![0]!.id, version: 1 }
+    const one = (pick: number) => at(rules[scope]!, pick) ?? { id: firstRule, version: 1 }
     const keyFor = (pick: number) => (isPlatform ? (pick % 2 === 0 ? grace : single) : 'tenancy.invitation_ttl_seconds')
     // Whatever version chance names is nobody's; who names none sets it in any case.
     const free = { expected_version: undefined }
@@ -260,6 +261,51 @@ export const liveWorld = async (live: LiveServer) => {
       made.push(body.node.id)
     }
   const onNode = (use: keyof typeof nodes) => (pick: number) => ({ person: 'ada', params: { node_id: at(nodes[use], pick) } })
+  const runtimesPath = `/api/v1/orgs/${org.aurora}/shared-app-runtimes`
+  // Some to be read and rewritten, some to be switched on and off, some to be ended.
+  const runtimes: Record<'kept' | 'switched' | 'ended', string[]> = { kept: [], switched: [], ended: [] }
+  const runtimeVersions = new Map<string, number>()
+  const attached: { shared_runtime_id: string; attachment_id: string }[] = []
+  for (const [use, made] of Object.entries(runtimes))
+    for (let n = 0; n < 3; n += 1) {
+      const body = { app_slug: 'fuzz', app_version: '1', display_name: `${use} ${n}`, runtime_backend: 'ray' }
+      made.push(await make('adam', runtimesPath, body))
+    }
+  const attach = async (shared_runtime_id: string, project_id: string) => {
+    const body = { project_id, contribution_policy: 'none' }
+    return { shared_runtime_id, attachment_id: await make('adam', `${runtimesPath}/${shared_runtime_id}/attachments`, body) }
+  }
+  // One that nobody detaches.
+  const stays = await attach(runtimes.kept[0]!, projectOf.aurora)
+  for (const project_id of ownerless) attached.push(await attach(runtimes.kept[0]!, project_id))
+  const onRuntime = (use: keyof typeof runtimes) => (pick: number) => ({
+    person: 'adam',
+    params: { ...aurora, shared_runtime_id: at(runtimes[use], pick) ?? runtimes.kept[0]! },
+  })
+  const onAttachment = (which: typeof stays) => ({ person: 'adam', params: { ...aurora, ...which } })
+  const onRuntimes: Record<string, (pick: number) => RightfulCall> = {
+    'shared_runtime.create': () => ({ person: 'adam', params: aurora, body: { eligible_project_ids: [projectOf.aurora] } }),
+    'shared_runtime.update': (pick) => {
+      const call = onRuntime('kept')(pick)
+      const expected_version = runtimeVersions.get(call.params.shared_runtime_id) ?? 1
+      return { ...call, body: { eligible_project_ids: [], expected_version } }
+    },
+    'shared_runtime.disable': onRuntime('switched'),
+    'shared_runtime.enable': onRuntime('switched'),
+    'shared_runtime.delete': onRuntime('ended'),
+    ...Object.fromEntries(
+      ['read', 'members.read', 'eligible_project.list', 'attachment.list', 'allocation.list', 'status.report', 'members.report'].map(
+        (verb) => [`shared_runtime.${verb}`, onRuntime('kept')],
+      ),
+    ),
+    'shared_runtime.attachment.create': (pick) => ({
+      ...onRuntime('kept')(1 + (pick % 2)),
+      body: { project_id: at([projectOf.aurora, ...ownerless], pick >> 3) },
+    }),
+    'shared_runtime.attachment.read': () => onAttachment(stays),
+    'shared_runtime.attachment.update': () => onAttachment(stays),
+    'shared_runtime.attachment.delete': (pick) => onAttachment(at(attached, pick) ?? stays),
+  }
   const nobodysKey = fixedId('ssh key', 'nobody')
   const sshKeys: Record<'own' | 'project', string[]> = { own: [], project: [] }
   await live.setPolicy('access.max_ssh_keys', 1000)
@@ -301,6 +347,7 @@ export const liveWorld = async (live: LiveServer) => {
     ...ofRoles('of_organization'),
     ...ofRoles('of_project'),
     ...onAccounts,
+    ...onRuntimes,
     'node.read': onNode('switched'),
     'node.enrolment.create': onNode('switched'),
     'node.drain': onNode('switched'),
@@ -355,6 +402,16 @@ export const liveWorld = async (live: LiveServer) => {
         if (owner && named.get(body.user_id) !== owner) joined.push({ project: params.project_id!, owner, user_id: body.user_id })
       }
       if (operation === 'project.member.remove') joined.splice(Math.max(0, joined.findIndex(ended)), joined.some(ended) ? 1 : 0)
+      if (operation === 'shared_runtime.create') runtimes.ended.push(body.id)
+      if (operation === 'shared_runtime.delete') runtimes.ended.splice(runtimes.ended.indexOf(params.shared_runtime_id!), 1)
+      if (operation === 'shared_runtime.update') runtimeVersions.set(body.id, body.version)
+      if (operation === 'shared_runtime.attachment.create')
+        attached.push({ shared_runtime_id: body.shared_runtime_id, attachment_id: body.id })
+      if (operation === 'shared_runtime.attachment.delete')
+        attached.splice(
+          attached.findIndex(({ attachment_id }) => attachment_id === params.attachment_id),
+          1,
+        )
       if (operation === 'node.create') nodes.ended.push(body.node.id)
       const [, whose, what] = /^(project\.)?ssh_key\.(create|delete)$/.exec(operation) ?? []
       const registered = sshKeys[whose ? 'project' : 'own']
