@@ -29,6 +29,8 @@ const rooms = {
   allocations: ['nodes', 'ssh-keys', 'tenancy', ...rails],
   'access-grants': ['allocations', 'ssh-keys', 'nodes', 'principals', 'tenancy', ...rails],
   'ssh-sessions': ['allocations', 'nodes', ...rails],
+  deliveries: ['custody', ...rails],
+  'shared-runtimes': ['deliveries', 'allocations', 'service-accounts', 'keys', 'custody', 'tenancy', ...rails],
   oauth: ['tokens', 'keys', 'service-accounts', ...rails],
 }
 

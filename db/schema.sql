@@ -80,6 +80,7 @@ create table allocations (
   constraint allocations_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint allocations_of_project FOREIGN KEY (project_id, org_id) REFERENCES projects(id, org_id),
   constraint allocations_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
+  constraint allocations_shared_runtime FOREIGN KEY (shared_runtime_id, org_id) REFERENCES shared_app_runtimes(id, org_id),
   constraint allocations_abandoned CHECK (((NOT is_abandoned) OR ((state = 'failed'::text) AND (node_id IS NOT NULL) AND (cleared_at IS NOT NULL)))),
   constraint allocations_confirmed CHECK ((((confirmed_generation >= 0) AND (confirmed_generation <= generation)) AND ((confirmed_generation = 0) = (confirmed_at IS NULL)))),
   constraint allocations_epoch_check CHECK ((epoch > 0)),
@@ -101,6 +102,7 @@ END),
   constraint allocations_username_on_node_check CHECK ((username_on_node ~ '^gh-[a-z0-9]{6,20}$'::text))
 );
 CREATE INDEX allocations_of_project_by_id ON public.allocations USING btree (project_id, id);
+CREATE INDEX allocations_of_runtime ON public.allocations USING btree (shared_runtime_id) WHERE (shared_runtime_id IS NOT NULL);
 CREATE INDEX allocations_on_node ON public.allocations USING btree (node_id) WHERE ((cleared_at IS NULL) AND (node_id IS NOT NULL));
 CREATE UNIQUE INDEX allocations_username_on_node ON public.allocations USING btree (node_id, username_on_node) WHERE (cleared_at IS NULL);
 CREATE INDEX allocations_waiting ON public.allocations USING btree (created_at) WHERE (state = 'requested'::text);
@@ -828,6 +830,166 @@ CREATE UNIQUE INDEX service_account_already_exists ON public.service_accounts US
 CREATE CONSTRAINT TRIGGER service_accounts_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.service_accounts DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
 grant insert, select, update on service_accounts to gatehouse_app;
 
+create table shared_app_runtimes (
+  id uuid not null,
+  org_id uuid not null,
+  app_slug text not null,
+  app_version text not null,
+  display_name text not null,
+  operating_mode text default 'tenant_dedicated'::text not null,
+  control_plane_scope text default 'tenant'::text not null,
+  runtime_backend text not null,
+  placement_intent jsonb default '{}'::jsonb not null,
+  delegated_actions text[] default '{}'::text[] not null,
+  eligible_project_ids uuid[] default '{}'::uuid[] not null,
+  version integer default 1 not null,
+  state text default 'requested'::text not null,
+  reported_state text,
+  reported_message text,
+  reported_sequence bigint default 0 not null,
+  reported_at timestamp with time zone,
+  members_sequence bigint default 0 not null,
+  members_reported_at timestamp with time zone,
+  attachments_version integer default 1 not null,
+  created_at timestamp with time zone not null,
+  created_by uuid not null,
+  updated_at timestamp with time zone not null,
+  disabled_at timestamp with time zone,
+  disabled_by uuid,
+  disable_reason text,
+  deleted_at timestamp with time zone,
+  deleted_by uuid,
+  delete_reason text,
+  constraint shared_app_runtimes_pkey PRIMARY KEY (id),
+  constraint shared_app_runtimes_of_org UNIQUE (id, org_id),
+  constraint shared_app_runtimes_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint shared_app_runtimes_deleted_by_fkey FOREIGN KEY (deleted_by) REFERENCES users(id),
+  constraint shared_app_runtimes_disabled_by_fkey FOREIGN KEY (disabled_by) REFERENCES users(id),
+  constraint shared_app_runtimes_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+  constraint shared_app_runtimes_app_slug_check CHECK (((app_slug ~ '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$'::text) AND (length(app_slug) <= 63))),
+  constraint shared_app_runtimes_app_version_check CHECK (((length(app_version) >= 1) AND (length(app_version) <= 63))),
+  constraint shared_app_runtimes_attachments_version_check CHECK ((attachments_version > 0)),
+  constraint shared_app_runtimes_control_plane_scope_check CHECK ((control_plane_scope = 'tenant'::text)),
+  constraint shared_app_runtimes_delegated_actions_check CHECK ((delegated_actions <@ ARRAY['attach'::text, 'detach'::text])),
+  constraint shared_app_runtimes_disabled_whole CHECK (((num_nulls(disabled_at, disabled_by, disable_reason) = ANY (ARRAY[0, 3])) AND ((state <> 'disabled'::text) OR (disabled_at IS NOT NULL)) AND ((disabled_at IS NULL) OR (state = ANY (ARRAY['disabled'::text, 'deleted'::text]))))),
+  constraint shared_app_runtimes_display_name_check CHECK (((length(display_name) >= 1) AND (length(display_name) <= 100))),
+  constraint shared_app_runtimes_eligible_project_ids_check CHECK ((cardinality(eligible_project_ids) <= 200)),
+  constraint shared_app_runtimes_end_whole CHECK (((num_nulls(deleted_at, deleted_by, delete_reason) = ANY (ARRAY[0, 3])) AND ((state = 'deleted'::text) = (deleted_at IS NOT NULL)))),
+  constraint shared_app_runtimes_members_sequence_check CHECK ((members_sequence >= 0)),
+  constraint shared_app_runtimes_operating_mode_check CHECK ((operating_mode = 'tenant_dedicated'::text)),
+  constraint shared_app_runtimes_placement_intent_check CHECK ((jsonb_typeof(placement_intent) = 'object'::text)),
+  constraint shared_app_runtimes_reported_message_check CHECK ((length(reported_message) <= 500)),
+  constraint shared_app_runtimes_reported_sequence_check CHECK ((reported_sequence >= 0)),
+  constraint shared_app_runtimes_reported_state_check CHECK ((reported_state = ANY (ARRAY['provisioning'::text, 'running'::text, 'degraded'::text, 'failed'::text]))),
+  constraint shared_app_runtimes_runtime_backend_check CHECK ((runtime_backend = ANY (ARRAY['slurm'::text, 'k8s'::text, 'ray'::text, 'bare_metal'::text]))),
+  constraint shared_app_runtimes_state_check CHECK ((state = ANY (ARRAY['requested'::text, 'provisioning'::text, 'running'::text, 'degraded'::text, 'failed'::text, 'disabled'::text, 'deleted'::text]))),
+  constraint shared_app_runtimes_version_check CHECK ((version > 0))
+);
+CREATE INDEX shared_app_runtimes_of_org_by_id ON public.shared_app_runtimes USING btree (org_id, id);
+CREATE UNIQUE INDEX shared_runtime_already_exists ON public.shared_app_runtimes USING btree (org_id, display_name) WHERE (deleted_at IS NULL);
+CREATE CONSTRAINT TRIGGER shared_app_runtimes_gone_move_epoch AFTER INSERT OR DELETE ON public.shared_app_runtimes DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
+CREATE CONSTRAINT TRIGGER shared_app_runtimes_move_epoch AFTER UPDATE ON public.shared_app_runtimes DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((((old.org_id IS DISTINCT FROM new.org_id) OR ((old.state = ANY (ARRAY['disabled'::text, 'deleted'::text])) IS DISTINCT FROM (new.state = ANY (ARRAY['disabled'::text, 'deleted'::text])))) OR (old.delegated_actions IS DISTINCT FROM new.delegated_actions)) OR (old.eligible_project_ids IS DISTINCT FROM new.eligible_project_ids))) EXECUTE FUNCTION move_epoch_of_row('project');
+grant insert, select, update on shared_app_runtimes to gatehouse_app;
+
+create table shared_runtime_attachments (
+  id uuid not null,
+  shared_runtime_id uuid not null,
+  org_id uuid not null,
+  project_id uuid not null,
+  contribution_policy text not null,
+  created_at timestamp with time zone not null,
+  created_by_type text not null,
+  created_by uuid not null,
+  updated_at timestamp with time zone not null,
+  detached_at timestamp with time zone,
+  detached_by_type text,
+  detached_by uuid,
+  detach_reason text,
+  constraint shared_runtime_attachments_pkey PRIMARY KEY (id),
+  constraint shared_runtime_attachments_project FOREIGN KEY (project_id, org_id) REFERENCES projects(id, org_id),
+  constraint shared_runtime_attachments_runtime FOREIGN KEY (shared_runtime_id, org_id) REFERENCES shared_app_runtimes(id, org_id),
+  constraint shared_runtime_attachments_contribution_policy_check CHECK ((contribution_policy = ANY (ARRAY['none'::text, 'tagged'::text, 'all'::text]))),
+  constraint shared_runtime_attachments_created_by_type_check CHECK ((created_by_type = ANY (ARRAY['user'::text, 'shared_runtime_operator'::text]))),
+  constraint shared_runtime_attachments_detached_by_type_check CHECK ((detached_by_type = ANY (ARRAY['user'::text, 'shared_runtime_operator'::text, 'system'::text]))),
+  constraint shared_runtime_attachments_end_whole CHECK ((num_nulls(detached_at, detached_by_type, detach_reason) = ANY (ARRAY[0, 3])))
+);
+CREATE UNIQUE INDEX attachment_already_exists ON public.shared_runtime_attachments USING btree (shared_runtime_id, project_id) WHERE (detached_at IS NULL);
+CREATE INDEX shared_runtime_attachments_of_project ON public.shared_runtime_attachments USING btree (project_id) WHERE (detached_at IS NULL);
+CREATE INDEX shared_runtime_attachments_of_runtime ON public.shared_runtime_attachments USING btree (shared_runtime_id, id);
+CREATE CONSTRAINT TRIGGER shared_runtime_attachments_move_epoch AFTER INSERT OR DELETE OR UPDATE ON public.shared_runtime_attachments DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
+grant insert, select, update on shared_runtime_attachments to gatehouse_app;
+
+create table shared_runtime_credentials (
+  id uuid not null,
+  shared_runtime_id uuid not null,
+  name text not null,
+  version integer not null,
+  envelope jsonb,
+  epoch integer not null,
+  state text not null,
+  created_at timestamp with time zone not null,
+  created_by uuid not null,
+  delivered_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  revoked_by uuid,
+  revoke_reason text,
+  constraint shared_runtime_credentials_pkey PRIMARY KEY (id),
+  constraint shared_runtime_credentials_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint shared_runtime_credentials_revoked_by_fkey FOREIGN KEY (revoked_by) REFERENCES users(id),
+  constraint shared_runtime_credentials_shared_runtime_id_fkey FOREIGN KEY (shared_runtime_id) REFERENCES shared_app_runtimes(id),
+  constraint shared_runtime_credentials_epoch_check CHECK ((epoch > 0)),
+  constraint shared_runtime_credentials_name_check CHECK (((name ~ '^[a-z0-9]([a-z0-9_.-]*[a-z0-9])?$'::text) AND (length(name) <= 63))),
+  constraint shared_runtime_credentials_state_check CHECK ((state = ANY (ARRAY['active'::text, 'delivered'::text, 'revoked'::text]))),
+  constraint shared_runtime_credentials_states CHECK (((num_nulls(revoked_at, revoked_by, revoke_reason) = ANY (ARRAY[0, 3])) AND ((state = 'revoked'::text) = (revoked_at IS NOT NULL)) AND ((state = 'revoked'::text) = (envelope IS NULL)) AND ((state <> 'delivered'::text) OR (delivered_at IS NOT NULL)))),
+  constraint shared_runtime_credentials_version_check CHECK ((version > 0))
+);
+CREATE INDEX shared_runtime_credentials_of_runtime ON public.shared_runtime_credentials USING btree (shared_runtime_id, id);
+CREATE UNIQUE INDEX shared_runtime_credentials_one ON public.shared_runtime_credentials USING btree (shared_runtime_id, name) WHERE (state <> 'revoked'::text);
+grant insert, select, update on shared_runtime_credentials to gatehouse_app;
+
+create table shared_runtime_members (
+  shared_runtime_id uuid not null,
+  name text not null,
+  role text not null,
+  state text not null,
+  allocation_id uuid,
+  reported_at timestamp with time zone not null,
+  constraint shared_runtime_members_pkey PRIMARY KEY (shared_runtime_id, name),
+  constraint shared_runtime_members_allocation_id_fkey FOREIGN KEY (allocation_id) REFERENCES allocations(id),
+  constraint shared_runtime_members_shared_runtime_id_fkey FOREIGN KEY (shared_runtime_id) REFERENCES shared_app_runtimes(id),
+  constraint shared_runtime_members_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100))),
+  constraint shared_runtime_members_role_check CHECK (((length(role) >= 1) AND (length(role) <= 63))),
+  constraint shared_runtime_members_state_check CHECK ((state = ANY (ARRAY['joining'::text, 'ready'::text, 'draining'::text, 'down'::text])))
+);
+grant delete, insert, select, update on shared_runtime_members to gatehouse_app;
+
+create table shared_runtime_operator_credentials (
+  id uuid not null,
+  shared_runtime_id uuid not null,
+  salt bytea not null,
+  secret_hash bytea not null,
+  epoch integer not null,
+  created_at timestamp with time zone not null,
+  created_by uuid not null,
+  expires_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  revoked_at timestamp with time zone,
+  revoked_by uuid,
+  revoke_reason text,
+  constraint shared_runtime_operator_credentials_pkey PRIMARY KEY (id),
+  constraint shared_runtime_operator_credentials_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint shared_runtime_operator_credentials_revoked_by_fkey FOREIGN KEY (revoked_by) REFERENCES users(id),
+  constraint shared_runtime_operator_credentials_shared_runtime_id_fkey FOREIGN KEY (shared_runtime_id) REFERENCES shared_app_runtimes(id),
+  constraint operator_credentials_revoked_whole CHECK ((num_nulls(revoked_at, revoked_by, revoke_reason) = ANY (ARRAY[0, 3]))),
+  constraint shared_runtime_operator_credentials_epoch_check CHECK ((epoch > 0)),
+  constraint shared_runtime_operator_credentials_salt_check CHECK ((length(salt) = 16)),
+  constraint shared_runtime_operator_credentials_secret_hash_check CHECK ((length(secret_hash) = 32))
+);
+CREATE INDEX shared_runtime_operator_credentials_of_runtime ON public.shared_runtime_operator_credentials USING btree (shared_runtime_id);
+CREATE CONSTRAINT TRIGGER operator_credentials_gone_move_epoch AFTER DELETE ON public.shared_runtime_operator_credentials DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('operator_credential');
+CREATE CONSTRAINT TRIGGER operator_credentials_move_epoch AFTER UPDATE ON public.shared_runtime_operator_credentials DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((((((old.shared_runtime_id IS DISTINCT FROM new.shared_runtime_id) OR (old.salt IS DISTINCT FROM new.salt)) OR (old.secret_hash IS DISTINCT FROM new.secret_hash)) OR (old.epoch IS DISTINCT FROM new.epoch)) OR (old.expires_at IS DISTINCT FROM new.expires_at)) OR (old.revoked_at IS DISTINCT FROM new.revoked_at))) EXECUTE FUNCTION move_epoch_of_row('operator_credential');
+grant insert, select, update on shared_runtime_operator_credentials to gatehouse_app;
+
 create table signing_keys (
   kid text not null,
   alg text not null,
@@ -1073,6 +1235,33 @@ CREATE CONSTRAINT TRIGGER users_gone_move_epoch AFTER DELETE ON public.users DEF
 CREATE CONSTRAINT TRIGGER users_move_epoch AFTER UPDATE ON public.users DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((((((old.disabled_at IS DISTINCT FROM new.disabled_at) OR (old.role IS DISTINCT FROM new.role)) OR (old.oidc_issuer IS DISTINCT FROM new.oidc_issuer)) OR (old.oidc_subject IS DISTINCT FROM new.oidc_subject)) OR (old.email IS DISTINCT FROM new.email)) OR (old.email_verified IS DISTINCT FROM new.email_verified))) EXECUTE FUNCTION move_epoch_of_row('platform');
 grant insert, select, update on users to gatehouse_app;
 
+create table wrapped_deliveries (
+  id uuid not null,
+  kind text not null,
+  subject_id uuid not null,
+  org_id uuid not null,
+  project_id uuid,
+  requester_type text not null,
+  requester_id uuid not null,
+  token_hash bytea not null,
+  epoch integer not null,
+  created_at timestamp with time zone not null,
+  ends_at timestamp with time zone not null,
+  state text default 'waiting'::text not null,
+  state_since timestamp with time zone not null,
+  constraint wrapped_deliveries_pkey PRIMARY KEY (id),
+  constraint wrapped_deliveries_org_id_fkey FOREIGN KEY (org_id) REFERENCES organizations(id),
+  constraint wrapped_deliveries_check CHECK ((ends_at > created_at)),
+  constraint wrapped_deliveries_epoch_check CHECK ((epoch > 0)),
+  constraint wrapped_deliveries_kind_check CHECK ((kind = 'shared_runtime_credential'::text)),
+  constraint wrapped_deliveries_requester_type_check CHECK ((requester_type = ANY (ARRAY['user'::text, 'service_account'::text, 'shared_runtime_operator'::text, 'workload'::text]))),
+  constraint wrapped_deliveries_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'opened'::text, 'expired'::text, 'revoked'::text]))),
+  constraint wrapped_deliveries_token_hash_check CHECK ((length(token_hash) = 32))
+);
+CREATE UNIQUE INDEX wrapped_deliveries_by_token ON public.wrapped_deliveries USING btree (token_hash);
+CREATE INDEX wrapped_deliveries_waiting ON public.wrapped_deliveries USING btree (subject_id) WHERE (state = 'waiting'::text);
+grant insert, select, update on wrapped_deliveries to gatehouse_app;
+
 CREATE OR REPLACE FUNCTION public.epoch_of_row(kind text, changed jsonb)
  RETURNS uuid
  LANGUAGE sql
@@ -1094,6 +1283,8 @@ AS $function$
          where v.id = (changed ->> 'role_version_id')::uuid)
       when 'service_account_key' then (
         select s.org_id from service_accounts s where s.id = (changed ->> 'service_account_id')::uuid)
+      when 'operator_credential' then (
+        select r.org_id from shared_app_runtimes r where r.id = (changed ->> 'shared_runtime_id')::uuid)
     end,
     -- What lies in no tenant concerns the platform.
     '00000000-0000-0000-0000-000000000000')

@@ -16,6 +16,7 @@ import * as roleBindings from './role-bindings.ts'
 import * as roleUpgrades from './role-upgrades.ts'
 import * as roles from './roles.ts'
 import * as serviceAccounts from './service-accounts.ts'
+import * as sharedRuntimes from './shared-runtimes.ts'
 import * as signingKeys from './signing-keys.ts'
 import * as sshKeys from './ssh-keys.ts'
 import * as tokens from './tokens.ts'
@@ -47,6 +48,7 @@ export const operations: readonly Operation[] = [
   allocations,
   accessGrants,
   nodeEvents,
+  sharedRuntimes,
 ]
   .flatMap((file) => Object.values(file).filter(isOperation))
   .sort((a, b) => (a.id < b.id ? -1 : 1))

@@ -47,6 +47,9 @@ import { bindFirstProjectOwner, bindFirstTenantOwner } from './roles/found-owner
 import { requireAnotherSuperadmin } from './roles/last-superadmin.ts'
 import { roleRoutes } from './roles/role-routes.ts'
 import { serviceAccountRoutes } from './service-accounts/service-account-routes.ts'
+import { requireTaggable } from './shared-runtimes/require-taggable.ts'
+import type { RuntimeSubscribers } from './shared-runtimes/shared-runtime.ts'
+import { sharedRuntimeRoutes } from './shared-runtimes/shared-runtime-routes.ts'
 import { sshKeyRoutes } from './ssh-keys/ssh-key-routes.ts'
 import { sshSessionRoutes } from './ssh-sessions/ssh-session-routes.ts'
 import type { TenancySubscribers } from './tenancy/subscribers.ts'
@@ -75,6 +78,8 @@ const tenancySubscribersWith = (signing: TaskSigning): TenancySubscribers => ({
   onProjectMoved: [...tenancySubscribers.onProjectMoved, syncWithProject(allocationParts(signing))],
   onMembershipEnded: [...tenancySubscribers.onMembershipEnded, endAccessOfMember(signing), endOwnership],
 })
+/** What rests or ends with a shared runtime. */
+const runtimeSubscribers: RuntimeSubscribers = { onRuntimeDisabled: [], onRuntimeDeleted: [] }
 const onUserDisabling = (signing: TaskSigning): UserDisabling => [requireAnotherSuperadmin, endAccessOfUser(signing)]
 /** What follows from a node's word; what is queued then is signed too. */
 export const taskSubscribers = (signing: TaskSigning): TaskSubscribers => ({
@@ -119,7 +124,8 @@ const answersWith = ({ verify, keys, tasks: { signing } }: Pick<Parts, 'verify' 
   ...roleRoutes,
   ...serviceAccountRoutes,
   ...sshKeyRoutes({ onSshKeyDeleted: [endAccessOfKey(signing)] }),
-  ...allocationRoutes(allocationParts(signing)),
+  ...allocationRoutes(allocationParts(signing), requireTaggable),
+  ...sharedRuntimeRoutes(runtimeSubscribers),
   ...accessGrantRoutes(signing),
   ...sshSessionRoutes,
   ...invitationRoutes,

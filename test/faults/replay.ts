@@ -43,6 +43,12 @@ export interface State {
   readonly allocation_keys: Set<string>
   /** Of each that nobody has ended: the allocation, the grantee, the key and its end. */
   readonly access_grants: Map<string, string>
+  /** Of each its state, its version, and what its operator may do by itself. */
+  readonly shared_runtimes: Map<string, { state: string; version: number; delegated: string }>
+  /** Of each that counts the runtime, the project, and what that contributes. */
+  readonly attachments: Map<string, string>
+  /** How many each runtime has reported. */
+  readonly runtime_members: Map<string, string>
 }
 
 export interface Recorded {
@@ -97,6 +103,10 @@ export const readState = async (sql: Sql): Promise<State> => {
   const allocations = await sql<{ id: string; state: string; owner: string | null }>(
     'select id, state, owner_user_id as owner from allocations',
   )
+  const shared_runtimes = await sql<{ id: string; state: string; version: number; delegated: string }>(
+    `select id, state, version, concat_ws(' ', array_to_string(delegated_actions, ','), array_to_string(eligible_project_ids, ',')) as delegated
+       from shared_app_runtimes where state <> 'deleted'`,
+  )
   const users = await sql<{ id: string; is_disabled: boolean }>('select id, disabled_at is not null as is_disabled from users')
   return {
     organizations: named(await sql<Named>('select id, state, name from organizations where deleted_at is null')),
@@ -130,6 +140,11 @@ export const readState = async (sql: Sql): Promise<State> => {
               || coalesce(to_char(expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '-') as line
          from allocation_access_grants where ended_at is null`,
     ),
+    shared_runtimes: new Map(shared_runtimes.map(({ id, ...runtime }) => [id, runtime])),
+    attachments: await lineById(
+      `select id, shared_runtime_id || ' ' || project_id || ' ' || contribution_policy as line from shared_runtime_attachments where detached_at is null`,
+    ),
+    runtime_members: await lineById('select shared_runtime_id as id, count(*)::text as line from shared_runtime_members group by 1'),
     task_signers: new Map(task_signers.map(({ kid, state }) => [kid, state])),
     probes: await lines(`select id::text as line from node_tasks where type = 'diag.health_probe' and state <> 'expired'`),
     signing_keys: new Map(signing_keys.map(({ kid, state }) => [kid, state])),
@@ -179,7 +194,7 @@ const move =
   (kind: 'organizations' | 'projects', from: string, to: string): Step =>
   (state, { resource_id }) => {
     const one = state[kind].get(resource_id)
-    if (one?.state !== from) return false
+    if (!one || one.state !== from) return false
     one.state = to
     // Its machine tokens end with it, whichever way it moves.
     return cutOff(state, `${kind === 'organizations' ? 'organization' : 'project'} ${resource_id}`)
@@ -324,6 +339,63 @@ const letIn: Step = (state, { resource_id, metadata }) => {
   if (state.access_grants.has(resource_id) !== (metadata.updated === true)) return false
   state.access_grants.set(resource_id, grantLine(metadata))
   return true
+}
+
+const delegatedLine = ({ delegated_actions, eligible_project_ids }: Recorded['metadata']): string =>
+  `${delegated_actions.join()} ${eligible_project_ids.join()}`
+const moveRuntime: Step = (state, { resource_id, metadata: { from, to } }) => {
+  const one = state.shared_runtimes.get(resource_id)
+  if (!one || one.state !== from) return false
+  one.state = to
+  return true
+}
+const attachmentLine = ({ project_id, metadata }: Recorded, policy = metadata.contribution_policy): string =>
+  `${metadata.shared_runtime_id} ${project_id} ${policy}`
+const onRuntimes: Readonly<Record<string, Step>> = {
+  'shared_runtime.create': (state, { resource_id, metadata }) => {
+    if (state.shared_runtimes.has(resource_id)) return false
+    state.shared_runtimes.set(resource_id, { state: 'requested', version: 1, delegated: delegatedLine(metadata) })
+    return true
+  },
+  'shared_runtime.update': (state, { resource_id, metadata }) => {
+    const one = state.shared_runtimes.get(resource_id)
+    if (one?.version !== metadata.version - 1) return false
+    Object.assign(one, { version: metadata.version, delegated: delegatedLine(metadata) })
+    return true
+  },
+  'shared_runtime.disable': moveRuntime,
+  'shared_runtime.enable': moveRuntime,
+  'shared_runtime.delete': (state, { resource_id, metadata: { detached } }) => {
+    const ended = [...state.attachments].filter(([, line]) => line.startsWith(`${resource_id} `))
+    for (const [id] of ended) state.attachments.delete(id)
+    state.runtime_members.delete(resource_id)
+    return ended.length === detached.length && state.shared_runtimes.delete(resource_id)
+  },
+  'shared_runtime.attachment.create': (state, row) => {
+    const { resource_id, project_id, metadata } = row
+    const isThere = [...state.attachments.values()].some((line) => line.startsWith(`${metadata.shared_runtime_id} ${project_id} `))
+    if (isThere || !state.shared_runtimes.has(metadata.shared_runtime_id)) return false
+    state.attachments.set(resource_id, attachmentLine(row))
+    return true
+  },
+  'shared_runtime.attachment.update': (state, row) => {
+    if (state.attachments.get(row.resource_id) !== attachmentLine(row, row.metadata.from)) return false
+    state.attachments.set(row.resource_id, attachmentLine(row))
+    return true
+  },
+  'shared_runtime.attachment.delete': (state, { resource_id }) => state.attachments.delete(resource_id),
+  'shared_runtime.status.report': (state, { resource_id, metadata: { is_taken, state: to } }) => {
+    const one = state.shared_runtimes.get(resource_id)
+    if (!one || one.state === 'disabled') return false
+    if (is_taken) one.state = to
+    return true
+  },
+  'shared_runtime.members.report': (state, { resource_id, metadata: { is_taken, members } }) => {
+    if (!state.shared_runtimes.has(resource_id)) return false
+    if (is_taken) state.runtime_members.set(resource_id, `${members}`)
+    if (is_taken && members === 0) state.runtime_members.delete(resource_id)
+    return true
+  },
 }
 
 /** What each recorded action does to the world; false if it could not have happened there. */
@@ -488,6 +560,7 @@ export const steps: Readonly<Record<string, Step>> = {
   'ssh_key.delete': unregister,
   'project.ssh_key.create': register,
   'project.ssh_key.delete': unregister,
+  ...onRuntimes,
   ...livesOf('signing_keys', 'signing_key'),
   ...livesOf('task_signers', 'node.signer'),
   'node.probe': (state, { metadata: { task_id } }) => {
@@ -530,6 +603,9 @@ const linesOf = (state: State): Set<string> =>
     ...[...state.allocations].map(([id, { state: is, owner }]) => `allocation ${id} ${is} of ${owner ?? 'nobody'}`),
     ...[...state.allocation_keys].map((line) => `key of the allocation ${line}`),
     ...[...state.access_grants].map(([id, line]) => `access grant ${id} ${line}`),
+    ...[...state.shared_runtimes].map(([id, { state: is, version, delegated }]) => `shared runtime ${id} ${is} ${version} ${delegated}`),
+    ...[...state.attachments].map(([id, line]) => `attachment ${id} ${line}`),
+    ...[...state.runtime_members].map(([id, line]) => `members of the runtime ${id}: ${line}`),
     ...[...state.signing_keys].map(([kid, is]) => `signing key ${kid} ${is}`),
     ...[...state.task_signers].map(([kid, is]) => `task signer ${kid} ${is}`),
     ...[...state.probes].map((id) => `probe ${id}`),

@@ -6,6 +6,7 @@ import type { RightfulCall } from './rightful-call.ts'
 import { pathOf, rightfulCalls, writeSigningKeys } from './rightful-calls.ts'
 import { worldOfAccess } from './world-of-access.ts'
 import { worldOfNodes } from './world-of-nodes.ts'
+import { worldOfRuntimes } from './world-of-runtimes.ts'
 
 const { org, project: projectOf, user, usernames } = seeded
 const named = new Map(usernames.map((username) => [user(username) as string, username]))
@@ -256,6 +257,7 @@ export const liveWorld = async (live: LiveServer) => {
   }
   const onNodes = await worldOfNodes(live)
   const access = await worldOfAccess(live)
+  const onRuntimes = await worldOfRuntimes(live, ownerless)
   const nobodysKey = fixedId('ssh key', 'nobody')
   const sshKeys: Record<'own' | 'project', string[]> = { own: [], project: [] }
   await live.setPolicy('access.max_ssh_keys', 1000)
@@ -300,6 +302,7 @@ export const liveWorld = async (live: LiveServer) => {
     ...onAccounts,
     ...onNodes.calls,
     ...access.calls,
+    ...onRuntimes.calls,
     // Chance makes no key; and whoever has registered one already is told so.
     'ssh_key.create': () => ({ person: 'asha', params: {}, body: { public_key: newKeyLine() } }),
     'ssh_key.delete': (pick) => ({ person: 'asha', params: { ssh_key_id: at(sshKeys.own, pick) ?? nobodysKey } }),
@@ -351,6 +354,7 @@ export const liveWorld = async (live: LiveServer) => {
       if (operation === 'project.member.remove') joined.splice(Math.max(0, joined.findIndex(ended)), joined.some(ended) ? 1 : 0)
       onNodes.learn(operation, body)
       access.learn(operation, params, body)
+      onRuntimes.learn(operation, params, body)
       const [, whose, what] = /^(project\.)?ssh_key\.(create|delete)$/.exec(operation) ?? []
       const registered = sshKeys[whose ? 'project' : 'own']
       if (what === 'create') registered.push(body.id)

@@ -10,6 +10,7 @@ import { onAllocations } from './allocation-calls.ts'
 import { onNodes } from './node-calls.ts'
 import { onNodeTasks } from './node-task-calls.ts'
 import type { RightfulCall } from './rightful-call.ts'
+import { onSharedRuntimes } from './shared-runtime-calls.ts'
 
 const { org, project, user } = seeded
 const ofOrg = { org_id: org.aurora }
@@ -317,6 +318,7 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'signing_key.rotate': { person: 'ada', params: {}, body: because },
   ...onNodeTasks,
   ...onServiceAccounts,
+  ...onSharedRuntimes,
   ...onSshKeys,
   'user.disable': { person: 'ada', params: { user_id: user('bodo') }, body: because },
   'user.enable': { person: 'ada', params: { user_id: user('bodo') }, body: because },

@@ -42,6 +42,8 @@ export const keptSources = async () => {
     'project tenant': await sourceOf((fresh) => readQuestions(fresh, caller, [question], () => '')),
     'service account standing': wantStanding('service_account', { user_id: '', tenant_id: null, project_id: null })
       .source as unknown as AnySource,
+    'operator standing': wantStanding('shared_runtime_operator', { user_id: '', tenant_id: null, project_id: null })
+      .source as unknown as AnySource,
     'service account key': wantCredential({ service_account_id: '', key_id: '', org_id: '' }).source as unknown as AnySource,
     'signing keys': keySetSource(parseKeyRing(testKeys))().source as unknown as AnySource,
     'issued token': wantToken({ jti: '', org_id: '' } as never).source as unknown as AnySource,

@@ -49,12 +49,13 @@ export interface NewAllocation extends Pick<AllocationRow, 'name' | 'requested_b
   readonly project_id: string
   readonly requested_by: string
   readonly owner_user_id: string | null
+  readonly shared_runtime_id: string | null
 }
 
 export const insertAllocation = (_proof: Authorized<'allocation.create', object>, made: NewAllocation, now: string) => sql(AllocationRow)`
-  insert into allocations (id, org_id, project_id, name, requested_by_type, requested_by, owner_user_id, region, sku, gpus, state_since, epoch, created_at)
+  insert into allocations (id, org_id, project_id, name, requested_by_type, requested_by, owner_user_id, shared_runtime_id, region, sku, gpus, state_since, epoch, created_at)
   select ${made.id}, ${made.org_id}, ${made.project_id}, ${made.name}, ${made.requested_by_type}, ${made.requested_by}, ${made.owner_user_id},
-         ${made.region}, ${made.sku}, ${made.gpus}::integer, ${now}::timestamptz, epoch, ${now}::timestamptz
+         ${made.shared_runtime_id}::uuid, ${made.region}, ${made.sku}, ${made.gpus}::integer, ${now}::timestamptz, epoch, ${now}::timestamptz
     from installation
   returning ${columns(AllocationRow)}`
 

@@ -1,4 +1,5 @@
 import { Allocation } from '@gatehouse/contract/allocations'
+import type { Project } from '@gatehouse/contract/projects'
 import { Exactly, Instant, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import type { Kind, Place } from '../authz/kind.ts'
@@ -62,6 +63,9 @@ export interface AllocationSubscribers {
 export interface AllocationParts extends AllocationSubscribers {
   readonly signing: TaskSigning
 }
+
+/** Refuses a shared runtime for which nobody may ask in this project. Called behind the lock of the project and its organization. */
+export type RequireTaggable = (work: Work, project: Pick<Project, 'id' | 'org_id'>, shared_runtime_id: string) => Promise<void>
 
 /** Where an event of an allocation's is recorded. */
 export const recordedOf = ({ id, org_id, project_id }: Pick<AllocationRow, 'id' | 'org_id' | 'project_id'>) => ({

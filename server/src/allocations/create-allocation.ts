@@ -7,18 +7,13 @@ import { Problem } from '../kernel/problem.ts'
 import { readPolicy } from '../policies/read-policy.ts'
 import { lockProject } from '../tenancy/project-queries.ts'
 import type { Work } from '../work/work.ts'
-import { type AllocationParts, recordedOf } from './allocation.ts'
+import { type AllocationParts, type RequireTaggable, recordedOf } from './allocation.ts'
 import { countRequested, insertAllocation } from './allocation-queries.ts'
 import { allocationsOf, projectNamed } from './allocation-scope.ts'
 import { holdKeys, requireOwnKeys } from './hold-keys.ts'
 import { addKeyEntries } from './key-entry-queries.ts'
 import { placeAllocation } from './place-allocation.ts'
 import { shown } from './shown-allocation.ts'
-
-/** There are no shared runtimes yet: whichever is named is not there. */
-const requireRuntime = (shared_runtime_id: string | undefined): void => {
-  if (shared_runtime_id !== undefined) throw new Problem('shared_runtime_not_found')
-}
 
 /** Whoever asks owns it; a machine owns nothing (SG-18). */
 const requesterOf = ({ actor }: Work) => {
@@ -35,19 +30,20 @@ const requireRoomToWait = async (work: Work, project_id: string): Promise<void> 
 }
 
 export const createAllocation =
-  (parts: AllocationParts): Answering<typeof Op> =>
+  (parts: AllocationParts, requireTaggable: RequireTaggable): Answering<typeof Op> =>
   async (work, { body, project_header }) => {
-    const { name, region, sku, gpus, ssh_key_ids = [], reason = null } = body
+    const { name, region, sku, gpus, shared_runtime_id = null, ssh_key_ids = [], reason = null } = body
     const project_id = projectNamed(work, { project_header, named: body, where: 'body' })
     const found = await work.tx.maybe(lockProject(project_id))
     const requester = requesterOf(work)
     const held = await holdKeys(work, requester.owner_user_id, ssh_key_ids)
     const project = await authorize(work, 'allocation.create', allocationsOf({ region, sku, gpus }), found)
-    requireRuntime(body.shared_runtime_id)
+    if (shared_runtime_id !== null) await requireTaggable(work, project, shared_runtime_id)
     requireOwnKeys({ project_id: project.id }, held, ssh_key_ids)
     // An owner is somebody who could be disabled while this is under way.
     if (held.owner_user_id !== requester.owner_user_id) throw new Problem('insufficient_permissions', { reason_code: 'actor_disabled' })
-    const made = { id: newId('allocation'), org_id: project.org_id, project_id: project.id, name, region, sku, gpus, ...requester }
+    const where = { org_id: project.org_id, project_id: project.id, shared_runtime_id }
+    const made = { id: newId('allocation'), ...where, name, region, sku, gpus, ...requester }
     const allocation = await work.tx.one(insertAllocation(project, made, work.now))
     const entries = ssh_key_ids.map((ssh_key_id) => ({ id: newId('key entry'), ssh_key_id }))
     if (entries.length > 0) await work.tx.many(addKeyEntries(project, allocation.id, entries, work.actor.id, work.now))
@@ -59,6 +55,7 @@ export const createAllocation =
         region,
         sku,
         gpus,
+        shared_runtime_id,
         owner_user_id: allocation.owner_user_id,
         ssh_key_ids,
         fingerprints: held.keys.map((key) => key.fingerprint),

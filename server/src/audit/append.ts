@@ -12,8 +12,12 @@ type Hashed = ChainedRow & { hash: Buffer }
 type Entry = readonly [work: Work, event: AuditEvent]
 
 /** With who acted for the actor, if anybody did: nobody who tells what happened has to remember to say so. */
-const toldBy = ({ actor: { token } }: Work, { metadata }: AuditEvent) =>
-  metadataText(token?.act ? { ...metadata, act: token.act } : metadata)
+const toldBy = ({ actor: { type, id, token } }: Work, { metadata }: AuditEvent) =>
+  metadataText({
+    ...metadata,
+    ...(token?.act ? { act: token.act } : {}),
+    ...(type === 'shared_runtime_operator' ? { shared_runtime_id: id } : {}),
+  })
 
 /** The lock on the chains of some tenants, in the order of their ids and in one statement: one who knows them can send it ahead. */
 export interface ChainLock {

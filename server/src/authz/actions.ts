@@ -81,6 +81,12 @@ export const actions = {
   'auth.token.introspect': at('project', 'read'),
   'auth.token.issue': at('project'),
   'auth.token.revoke_own': at('project'),
+  'shared_runtime.allocation.read': at('tenant', 'read'),
+  'shared_runtime.attach': at('tenant'),
+  'shared_runtime.credential.deliver': at('tenant'),
+  'shared_runtime.detach': at('tenant'),
+  'shared_runtime.report': at('tenant'),
+  'shared_runtime.token.issue': at('tenant'),
   'node.certificate.renew': at('platform'),
   'node.task.read': at('platform'),
   'node.task.report': at('platform'),
@@ -147,7 +153,21 @@ const ofTokens = ['auth.token.introspect', 'auth.token.issue', 'auth.token.revok
 export const classKeys: Readonly<Partial<Record<ActorType | 'system', ReadonlySet<Action>>>> = {
   service_account: new Set<Action>(['me.read', ...ofTokens]),
   node_agent: new Set<Action>(ofNodes),
+  shared_runtime_operator: new Set<Action>(['shared_runtime.token.issue']),
 }
+
+/**
+ * What the operator of a shared runtime may do to that runtime: the allowlist. Which operations these are, each operation says by its
+ * actors.
+ */
+export const operatorKeys: ReadonlySet<Action> = new Set([
+  'tenant.shared_runtime.read',
+  'shared_runtime.report',
+  'shared_runtime.credential.deliver',
+  'shared_runtime.allocation.read',
+])
+/** What its tenant may let it do besides, by the words of the runtime's record. */
+export const delegatedKeys: Readonly<Record<string, Action>> = { attach: 'shared_runtime.attach', detach: 'shared_runtime.detach' }
 
 /** Belonging somewhere gives these keys there, whatever roles say. */
 export const membershipKeys: Readonly<Partial<Record<Action, 'tenant' | 'project'>>> = {
@@ -180,6 +200,12 @@ const reserved = new Set<Action>([
   'project.role.define',
   'project.access_grant.read_own',
   'project.access_grant.revoke_own',
+  'shared_runtime.allocation.read',
+  'shared_runtime.attach',
+  'shared_runtime.credential.deliver',
+  'shared_runtime.detach',
+  'shared_runtime.report',
+  'shared_runtime.token.issue',
   ...ofTokens,
   ...personal,
 ])

@@ -75,6 +75,7 @@ export const requireAllowed = (trail: Trail, { alternatives, kind, place, is_the
     resource_id: place.id,
     tenant_id: place.tenant_id,
     project_id: place.project_id,
+    ...(place.shared_runtime_id ? { shared_runtime_id: place.shared_runtime_id } : {}),
     relations: place.relations,
     ...(place.attributes && { attributes: place.attributes }),
     missing: kind.missing,
@@ -122,11 +123,22 @@ export const authorizeAgain = async (work: Work, asked: readonly Asked[]): Promi
   // Whatever there is to say again, it is not said to somebody who has been disabled since.
   if ((await readFacts(work, 'platform', nowhere)).actor.is_disabled)
     throw new Problem('insufficient_permissions', { reason_code: 'actor_disabled' })
-  for (const { actions: alternatives, resource_type, resource_id, tenant_id, project_id, relations, attributes, missing } of asked) {
+  for (const {
+    actions: alternatives,
+    resource_type,
+    resource_id,
+    tenant_id,
+    project_id,
+    shared_runtime_id,
+    relations,
+    attributes,
+    missing,
+  } of asked) {
     const place = {
       id: resource_id,
       tenant_id,
       project_id,
+      ...(shared_runtime_id ? { shared_runtime_id } : {}),
       relations: relations as readonly Relation[],
       ...(attributes && { attributes: attributes as RequestAttributes }),
     }

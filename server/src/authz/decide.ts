@@ -39,6 +39,8 @@ export interface Grants {
 export interface TokenBounds {
   readonly tenant_id: string | null
   readonly project_id: string | null
+  /** Of an operator: the one runtime that it operates. */
+  readonly shared_runtime_id?: string | null
   readonly actions: ReadonlySet<string> | null
 }
 
@@ -60,11 +62,13 @@ export interface DecisionInput {
   readonly token: TokenBounds | null
   readonly platform: Grants
   readonly tenant: Grants & { readonly is_member: boolean; readonly is_suspended: boolean }
-  readonly project: Grants & { readonly is_member: boolean; readonly is_archived: boolean }
+  /** `is_eligible`: of an operator, that its tenant lets it attach the project. */
+  readonly project: Grants & { readonly is_member: boolean; readonly is_archived: boolean; readonly is_eligible?: boolean }
   readonly resource: {
     readonly type: string
     readonly tenant_id: string | null
     readonly project_id: string | null
+    readonly shared_runtime_id?: string | null
     readonly relations: ReadonlySet<Relation>
   }
   /** The instant of the question, by the database's clock. */
@@ -112,6 +116,7 @@ export const isWithinToken = (action: Action, input: Pick<DecisionInput, 'actor'
   if (!token || isGivenByClass(action, input)) return true
   if (token.actions && !token.actions.has(action)) return false
   if (token.tenant_id !== null && token.tenant_id !== resource.tenant_id) return false
+  if (token.shared_runtime_id && token.shared_runtime_id !== resource.shared_runtime_id) return false
   if (token.project_id === null) return true
   return token.project_id === resource.project_id && (actions[action].tier === 'project' || action === 'project.read')
 }
@@ -134,8 +139,16 @@ export const elevationFor = (action: Action, input: DecisionInput): Elevation | 
     .sort((a, b) => narrowness.indexOf(a.scope) - narrowness.indexOf(b.scope) || (a.id < b.id ? -1 : 1))[0]
 }
 
+/** An operator belongs to its tenant while its runtime is live, and to a project while that is attached, or, to attach it, may be. */
+const isOperatorMember = (action: Action, { tenant, project, resource }: DecisionInput): boolean => {
+  if (!tenant.is_member || resource.project_id === null) return tenant.is_member
+  return action === 'shared_runtime.attach' ? project.is_eligible === true : project.is_member
+}
+
 /** A project's own record is also for those who belong to the project and, being machines, to no tenant. */
-export const isMember = (action: Action, { tenant, project }: DecisionInput): boolean => {
+export const isMember = (action: Action, input: DecisionInput): boolean => {
+  const { actor, tenant, project } = input
+  if (actor.type === 'shared_runtime_operator') return isOperatorMember(action, input)
   if (action === 'project.read') return tenant.is_member || project.is_member
   const { tier } = actions[action]
   return tier === 'platform' || (tier === 'tenant' ? tenant.is_member : project.is_member)

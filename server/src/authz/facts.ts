@@ -34,6 +34,8 @@ export interface Circumstances {
 export const mayKnow = (standing: Standing, now: string): boolean =>
   standing.is_tenant_member ||
   (standing.home !== undefined && standing.is_project_member) ||
+  // An operator knows its own tenant, and that it has one, also while its runtime is disabled.
+  (typeof standing.home?.shared_runtime_id === 'string' && standing.tenant_state !== null) ||
   standing.platformRoleAt(now) !== defaultPlatformRole
 
 /** The input of a decision, put together from what was read. */
@@ -44,7 +46,7 @@ export const factsOf = (
 ): Facts => {
   const { platform, tenant, project } = standing.grantsAt(now)
   const platform_role = standing.platformRoleAt(now)
-  const { tenant_id, project_id, relations } = place
+  const { tenant_id, project_id, shared_runtime_id = null, relations } = place
   let described: DecisionInput['attributesIn'] | undefined
   return {
     actor: { id: actor.id, type: actor.type, is_disabled: standing.is_disabled },
@@ -53,7 +55,13 @@ export const factsOf = (
     platform,
     tenant,
     project,
-    resource: { type: resource_type, tenant_id, project_id, relations: relations.length === 0 ? noRelations : new Set(relations) },
+    resource: {
+      type: resource_type,
+      tenant_id,
+      project_id,
+      shared_runtime_id,
+      relations: relations.length === 0 ? noRelations : new Set(relations),
+    },
     now,
     elevations: noElevations,
     constraints,

@@ -8,6 +8,8 @@ export interface Place {
   readonly id: string | null
   readonly tenant_id: string | null
   readonly project_id: string | null
+  /** The shared runtime that it is, or belongs to. */
+  readonly shared_runtime_id?: string | null
   readonly relations: readonly Relation[]
   /** What rules may look at beyond the connection: taken from the row, never from the caller's word. */
   readonly attributes?: RequestAttributes

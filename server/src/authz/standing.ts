@@ -3,10 +3,11 @@ import { LRUCache } from 'lru-cache'
 import type { Reader } from '../db/database.ts'
 import { type Source, want } from '../epochs/fresh.ts'
 import type { PlatformMismatch } from '../work/work.ts'
-import { actions, isAction, isGrantable, type Tier } from './actions.ts'
+import { actions, delegatedKeys, isAction, isGrantable, operatorKeys, type Tier } from './actions.ts'
 import { type BuiltinRoleName, defaultPlatformRole, highestPlatformRole, isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
 import type { DecisionInput, Grants, TokenBounds } from './decide.ts'
 import { liveNodes } from './node-standing-queries.ts'
+import { type OperatorStandingRow, operatorStandingsOf } from './operator-standing-queries.ts'
 import { mismatchOf, platformRolesOf } from './platform-source.ts'
 import { serviceAccountStandingsOf } from './service-account-standing-queries.ts'
 import { type BoundRole, type StandingRow, standingsOf } from './standing-queries.ts'
@@ -176,6 +177,48 @@ const serviceAccountStandings: Source<StandingKey, Standing> = {
   isToldByEpoch: ({ tenant_id }, { home }) => home?.tenant_id === tenant_id,
 }
 
+/** An operator has of its tenant what concerns its own runtime, while that is live, and nothing of a project but that it is attached. */
+const standingOfOperator = (row: OperatorStandingRow): Standing => {
+  const { user_id, home_tenant_id, tenant_state, project_state, is_live, is_attached, is_eligible, delegated_actions } = row
+  const stranger = { ...strangerRow(user_id), tenant_state, project_state, is_tenant_member: is_live, is_project_member: is_attached }
+  const home = { tenant_id: home_tenant_id, project_id: null, shared_runtime_id: user_id, actions: null }
+  const delegated = delegated_actions.flatMap((word) => delegatedKeys[word] ?? [])
+  const { platform, tenant, project } = worked(stranger, [], '')
+  const allowed: ReadonlySet<string> = delegated.length === 0 ? operatorKeys : new Set([...operatorKeys, ...delegated])
+  const grants = { platform, tenant: { ...tenant, allowed }, project: { ...project, is_eligible } }
+  return {
+    ...stranger,
+    home,
+    platform_roles: [],
+    platform_mismatch: null,
+    platformRoleAt: () => defaultPlatformRole,
+    grantsAt: () => grants,
+  }
+}
+
+/** The same of operators; undefined for one whose runtime is unknown or deleted. */
+const readOperatorStandings = async (
+  reader: Pick<Reader, 'many'>,
+  keys: readonly StandingKey[],
+): Promise<readonly (Standing | undefined)[]> => {
+  const rows = await reader.many(
+    operatorStandingsOf(
+      keys.map(({ user_id }) => user_id),
+      keys.map(({ tenant_id }) => tenant_id),
+      keys.map(({ project_id }) => project_id),
+    ),
+  )
+  const found: (Standing | undefined)[] = keys.map(() => undefined)
+  for (const row of rows) found[row.n - 1] = standingOfOperator(row)
+  return found
+}
+
+const operatorStandings: Source<StandingKey, Standing> = {
+  ...serviceAccountStandings,
+  name: 'operator standing',
+  load: readOperatorStandings,
+}
+
 /** Somebody who is bound to nothing and belongs nowhere. */
 export const strangerRow = (user_id: string, is_disabled = false): StandingRow => ({
   user_id,
@@ -205,8 +248,11 @@ const readNodeStandings = async (
 const nodeBounds: TokenBounds = { tenant_id: null, project_id: null, actions: null }
 
 /** How somebody of this type stands there, to be read fresh; other machines have no standing of their own yet. */
-export const wantStanding = (type: ActorType | 'system', key: StandingKey) =>
-  want(type === 'service_account' ? serviceAccountStandings : standings, key)
+export const wantStanding = (type: ActorType | 'system', key: StandingKey) => want(sourceOf[type] ?? standings, key)
+const sourceOf: Partial<Record<ActorType | 'system', Source<StandingKey, Standing>>> = {
+  service_account: serviceAccountStandings,
+  shared_runtime_operator: operatorStandings,
+}
 
 export const readStandingsOf = async (
   reader: Pick<Reader, 'many'>,
@@ -215,5 +261,6 @@ export const readStandingsOf = async (
 ): Promise<readonly (Standing | undefined)[]> => {
   if (type === 'user') return readStandings(reader, keys)
   if (type === 'node_agent') return readNodeStandings(reader, keys)
+  if (type === 'shared_runtime_operator') return readOperatorStandings(reader, keys)
   return type === 'service_account' ? readServiceAccountStandings(reader, keys) : keys.map(() => undefined)
 }

@@ -37,6 +37,8 @@ const names = {
     host: id('host'),
     rule: id('rule'),
     offer: id('offer'),
+    runtime: id('runtime'),
+    runtime_2: id('runtime_2'),
   },
   ...{ superadmin: roleIdOf('platform_superadmin'), tenant_owner: roleIdOf('tenant_owner') },
   ...{ v_superadmin: roleVersionIdOf('platform_superadmin'), v_tenant_owner: roleVersionIdOf('tenant_owner') },
@@ -248,6 +250,26 @@ const nodeAuthority = (changed: Record<string, string> = {}) =>
     ...changed,
   })
 
+/** Beside the two that are there: one has a project and a member, the other has nothing. */
+const sharedRuntime = (changed: Record<string, string> = {}) =>
+  inserting('shared_app_runtimes', {
+    ...{ id: ':new', org_id: ':aurora', app_slug: `'slurm'`, app_version: `'1'`, display_name: `'Other'`, runtime_backend: `'slurm'` },
+    ...{ created_at: 'now()', created_by: ':ada', updated_at: 'now()' },
+    ...changed,
+  })
+const attachment = (changed: Record<string, string> = {}) =>
+  inserting('shared_runtime_attachments', {
+    ...{ id: ':new', shared_runtime_id: ':runtime_2', org_id: ':aurora', project_id: ':training', contribution_policy: `'all'` },
+    ...{ created_at: 'now()', created_by_type: `'user'`, created_by: ':ada', updated_at: 'now()' },
+    ...changed,
+  })
+const detached = { detached_at: 'now()', detached_by_type: `'user'`, detached_by: ':ada', detach_reason: `'x'` }
+const runtimeMember = (changed: Record<string, string> = {}) =>
+  inserting('shared_runtime_members', {
+    ...{ shared_runtime_id: ':runtime', name: `'other'`, role: `'worker'`, state: `'ready'`, reported_at: 'now()' },
+    ...changed,
+  })
+
 /** One in its grace, of which there may be several. */
 const taskSigner = (changed: Record<string, string> = {}) =>
   inserting('task_signers', {
@@ -341,6 +363,10 @@ const world = `
   ${taskSigner(activeSigner)};
   ${taskSigner(stagedSigner)};
   ${nodeTask()};
+  ${sharedRuntime({ id: ':runtime', display_name: `'Runtime'` })};
+  ${sharedRuntime({ id: ':runtime_2', display_name: `'Second'` })};
+  ${attachment({ shared_runtime_id: ':runtime' })};
+  ${runtimeMember({ name: `'member'` })};
   ${sshSession({ session_id: `'there'` })};
   insert into node_events (node_id, event_id, told_at) values (:host, :new, now());`
 
@@ -1125,6 +1151,107 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     'allocation_ssh_public_keys_end_whole',
     'update allocation_ssh_public_keys set ended_at = now()',
   ],
+  ['MI-01', 'two runtimes of one name', 'shared_runtime_already_exists', sharedRuntime({ display_name: `'Runtime'` })],
+  ['MI-01', 'a runtime of an app with a bad slug', 'shared_app_runtimes_app_slug_check', sharedRuntime({ app_slug: `'x_x'` })],
+  ['MI-01', 'a runtime of no version', 'shared_app_runtimes_app_version_check', sharedRuntime({ app_version: `''` })],
+  ['MI-01', 'a runtime without a name', 'shared_app_runtimes_display_name_check', sharedRuntime({ display_name: `''` })],
+  [
+    'MI-01',
+    'a runtime that several tenants share',
+    'shared_app_runtimes_operating_mode_check',
+    sharedRuntime({ operating_mode: `'multi_tenant'` }),
+  ],
+  [
+    'MI-01',
+    'a runtime that is controlled from elsewhere',
+    'shared_app_runtimes_control_plane_scope_check',
+    sharedRuntime({ control_plane_scope: `'platform'` }),
+  ],
+  ['MI-01', 'a backend that there is not', 'shared_app_runtimes_runtime_backend_check', sharedRuntime({ runtime_backend: `'cron'` })],
+  ['MI-01', 'a placement that is no object', 'shared_app_runtimes_placement_intent_check', sharedRuntime({ placement_intent: `'[]'` })],
+  [
+    'MI-05',
+    'something delegated that nobody can delegate',
+    'shared_app_runtimes_delegated_actions_check',
+    sharedRuntime({ delegated_actions: `'{delete}'` }),
+  ],
+  [
+    'MI-05',
+    'more projects to attach than one may name',
+    'shared_app_runtimes_eligible_project_ids_check',
+    sharedRuntime({ eligible_project_ids: 'array(select gen_random_uuid() from generate_series(1, 201))' }),
+  ],
+  ['MI-01', 'a runtime of version nothing', 'shared_app_runtimes_version_check', sharedRuntime({ version: '0' })],
+  ['MI-01', 'an unknown state of a runtime', 'shared_app_runtimes_state_check', sharedRuntime({ state: `'asleep'` })],
+  [
+    'MI-04',
+    'an unknown state that was reported',
+    'shared_app_runtimes_reported_state_check',
+    sharedRuntime({ reported_state: `'disabled'` }),
+  ],
+  [
+    'MI-04',
+    'a report that is a story',
+    'shared_app_runtimes_reported_message_check',
+    sharedRuntime({ reported_message: `repeat('x', 501)` }),
+  ],
+  ['MI-04', 'a report before the first', 'shared_app_runtimes_reported_sequence_check', sharedRuntime({ reported_sequence: '-1' })],
+  ['MI-04', 'members before the first', 'shared_app_runtimes_members_sequence_check', sharedRuntime({ members_sequence: '-1' })],
+  [
+    'MI-07',
+    'attachments that are not counted',
+    'shared_app_runtimes_attachments_version_check',
+    sharedRuntime({ attachments_version: '0' }),
+  ],
+  ['MI-07', 'a runtime disabled by nobody', 'shared_app_runtimes_disabled_whole', sharedRuntime({ state: `'disabled'` })],
+  [
+    'MI-07',
+    'a running runtime with the marks of a disabled one',
+    'shared_app_runtimes_disabled_whole',
+    sharedRuntime({ disabled_at: 'now()', disabled_by: ':ada', disable_reason: `'x'` }),
+  ],
+  ['MI-07', 'a runtime deleted by nobody', 'shared_app_runtimes_end_whole', sharedRuntime({ state: `'deleted'` })],
+  ['MI-01', 'a project attached twice', 'attachment_already_exists', attachment({ shared_runtime_id: ':runtime' })],
+  [
+    'MI-01',
+    'a contribution that there is not',
+    'shared_runtime_attachments_contribution_policy_check',
+    attachment({ contribution_policy: `'most'` }),
+  ],
+  [
+    'MI-05',
+    'a project attached by a service account',
+    'shared_runtime_attachments_created_by_type_check',
+    attachment({ created_by_type: `'service_account'` }),
+  ],
+  [
+    'MI-05',
+    'a project detached by a service account',
+    'shared_runtime_attachments_detached_by_type_check',
+    attachment({ ...detached, detached_by_type: `'service_account'` }),
+  ],
+  [
+    'MI-07',
+    'a project detached without a reason',
+    'shared_runtime_attachments_end_whole',
+    attachment({ ...detached, detach_reason: 'null' }),
+  ],
+  [
+    'MI-01',
+    'a runtime of another tenant',
+    'shared_runtime_attachments_runtime',
+    attachment({ org_id: ':borealis', project_id: ':inference' }),
+  ],
+  ['MI-01', 'a project of another tenant', 'shared_runtime_attachments_project', attachment({ project_id: ':inference' })],
+  [
+    'MI-01',
+    'an allocation for a runtime of another tenant',
+    'allocations_shared_runtime',
+    allocation({ org_id: ':borealis', project_id: ':inference', shared_runtime_id: ':runtime' }),
+  ],
+  ['MI-04', 'a member without a name', 'shared_runtime_members_name_check', runtimeMember({ name: `''` })],
+  ['MI-04', 'a member without a role', 'shared_runtime_members_role_check', runtimeMember({ role: `''` })],
+  ['MI-04', 'an unknown state of a member', 'shared_runtime_members_state_check', runtimeMember({ state: `'asleep'` })],
   ['', 'an epoch that counts from nothing', 'epochs_value_check', 'insert into epochs (id, value, stamp) values (:new, 0, :new)'],
 ]
 
@@ -1184,6 +1311,17 @@ const allowed: [what: string, text: string][] = [
     'a name on a node again when nothing is left of the first',
     `${aNode}; ${allocation({ ...onNode, state: `'released'`, cleared_at: 'now()' })}; ${allocation(onNode)}`,
   ],
+  [
+    'a project attached again after it was detached, and to several runtimes',
+    `update shared_runtime_attachments set detached_at = now(), detached_by_type = 'user', detached_by = :ada, detach_reason = 'x';
+     ${attachment()}; ${attachment({ shared_runtime_id: ':runtime' })}`,
+  ],
+  [
+    'the name of a runtime again when it is deleted, and in another organization',
+    `${sharedRuntime({ display_name: `'Runtime'`, org_id: ':borealis' })};
+     update shared_app_runtimes set state = 'deleted', deleted_at = now(), deleted_by = :ada, delete_reason = 'x' where id = :runtime;
+     ${sharedRuntime({ display_name: `'Runtime'` })}`,
+  ],
   ['the same custom name in another scope', role('tenant', ':borealis, null', 'auditor')],
   [
     'a custom name again when its role is deleted',
@@ -1216,12 +1354,16 @@ const tables = [
   ...['nodes', 'node_authorities', 'node_enrolments', 'node_certificates', 'task_signers', 'node_tasks'],
   ...['ssh_public_keys', 'allocations', 'allocation_ssh_public_keys', 'allocation_access_grants'],
   ...['ssh_sessions', 'node_events'],
+  ...['shared_app_runtimes', 'shared_runtime_attachments', 'shared_runtime_members'],
 ]
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])
 
 // Each is wider than the primary key, so nothing can violate it alone; foreign keys point at it.
-const onlyPointedAt = ['projects_of_org', 'role_definition_versions_of_definition', 'service_accounts_in_project', 'allocations_in_project']
+const onlyPointedAt = [
+  ...['projects_of_org', 'role_definition_versions_of_definition', 'service_accounts_in_project', 'allocations_in_project'],
+  'shared_app_runtimes_of_org',
+]
 
 test('RP-27 every check and every unique index of these tables is among the refusals above', async () => {
   const rows = await ask<{ name: string }>(
@@ -1249,6 +1391,8 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     disabled_by: `, disabled_at = now(), disable_reason = 'x'`,
     'service_accounts disabled_by': `, state = 'disabled', disabled_at = now(), disable_reason = 'x'`,
     'service_accounts deleted_by': `, state = 'deleted', deleted_at = now(), delete_reason = 'x'`,
+    'shared_app_runtimes disabled_by': `, state = 'disabled', disabled_at = now(), disable_reason = 'x'`,
+    'shared_app_runtimes deleted_by': `, state = 'deleted', deleted_at = now(), delete_reason = 'x'`,
     retired_by: `, status = 'retired', retired_at = now(), retire_reason = 'x'`,
     revoked_by: `, revoked_at = now(), revoke_reason = 'x'`,
     'node_certificates enrolment_id': `, certificate = 'x'`,
@@ -1269,6 +1413,7 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     policy_values: `key = 'test.key' and scope_type = 'global'`,
     'policy_values tenant_id': `key = 'test.key' and scope_type = 'tenant'`,
     'policy_values project_id': `key = 'test.key' and scope_type = 'project'`,
+    shared_app_runtimes: 'id = :runtime_2',
     ssh_public_keys: 'user_id is not null',
     task_signers: `state = 'active'`,
     'allocations node_id': `id = :allocation`,

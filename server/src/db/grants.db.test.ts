@@ -47,6 +47,11 @@ const expected: Record<string, string> = {
   schema_migrations: 'r',
   service_account_keys: 'raw',
   service_accounts: 'raw',
+  shared_app_runtimes: 'raw',
+  shared_runtime_attachments: 'raw',
+  shared_runtime_credentials: 'raw',
+  shared_runtime_members: 'rawd',
+  shared_runtime_operator_credentials: 'raw',
   signing_keys: 'raw',
   ssh_public_keys: 'raw',
   ssh_sessions: 'raw',
@@ -56,6 +61,7 @@ const expected: Record<string, string> = {
   token_cutoffs: 'raw',
   used_proofs: 'rad',
   users: 'raw',
+  wrapped_deliveries: 'raw',
 }
 
 test('the application has exactly these rights, and no other on any table', async () => {

@@ -45,6 +45,7 @@ const id = {
   role: newId('role'),
   version: newId('role_version'),
   project: newId('project'),
+  runtime: newId('shared runtime'),
   org: newId('org'),
 }
 const roleOf = (name: string) => `(select current_version_id from role_definitions where name = '${name}' and is_builtin)`
@@ -66,6 +67,9 @@ const rule = (scope: string, column: string, owner: string) =>
    values (gen_random_uuid(), 1, 'test', '${scope}'${owner}, '{tenant.read}', '{}', 'UTC', false, 'active', now())`
 const account = `insert into service_accounts (id, org_id, project_id, name, slug, created_at)
   values ('${id.account}', '${org.aurora}', '${project.aurora}', 'n', 'n', now())`
+const runtime = `insert into shared_app_runtimes (id, org_id, app_slug, app_version, display_name, runtime_backend, created_at, created_by, updated_at)
+  values ('${id.runtime}', '${org.aurora}', 's', '1', 'n', 'slurm', now(), '${user('ada')}', now())`
+const unruntime = `delete from shared_app_runtimes where id = '${id.runtime}'`
 const cutOff = (type: string, subject: string, owner: string) =>
   `insert into token_cutoffs (id, subject_type, subject_id, org_id, issued_before, created_at, created_by, reason)
    values (gen_random_uuid(), '${type}', ${subject}, ${owner}, now(), now(), 'test', 'epochs')`
@@ -173,6 +177,24 @@ const rows: readonly Changes[] = [
     account,
     `id = '${id.account}'`,
     `state = 'disabled', disabled_at = now(), disabled_by = '${user('ada')}', disable_reason = 'test'`,
+  ),
+  plain(
+    'shared_app_runtimes',
+    'a shared runtime',
+    'aurora',
+    runtime,
+    `id = '${id.runtime}'`,
+    `state = 'disabled', disabled_at = now(), disabled_by = '${user('ada')}', disable_reason = 'test'`,
+  ),
+  plain(
+    'shared_runtime_attachments',
+    'an attachment',
+    'aurora',
+    `insert into shared_runtime_attachments (id, shared_runtime_id, org_id, project_id, contribution_policy, created_at, created_by_type, created_by, updated_at)
+     values (gen_random_uuid(), '${id.runtime}', '${org.aurora}', '${project.aurora}', 'all', now(), 'user', '${user('ada')}', now())`,
+    `shared_runtime_id = '${id.runtime}'`,
+    `detached_at = now(), detached_by_type = 'system', detach_reason = 'test'`,
+    { before: [runtime], after: [unruntime] },
   ),
   plain(
     'token_cutoffs',
@@ -318,6 +340,20 @@ describe('a change moves the epoch of its scope', () => {
       expect(await moved(`update service_account_keys set ${change} ${picked}`)).toEqual({ aurora: 1 })
     expect(await moved(`delete from service_account_keys ${picked}`)).toEqual({ aurora: 1 })
     await live.sql(`delete from service_accounts where id = '${id.account}'`)
+  })
+
+  test('DE-19 MI-05 what a runtime reports of itself moves none; what its operator may, and whether it is one, moves that of its tenant', async () => {
+    const picked = `where id = '${id.runtime}'`
+    await live.sql(runtime)
+    for (const change of [
+      `state = 'running', reported_state = 'running', reported_sequence = 1, reported_at = now()`,
+      'members_sequence = 1, members_reported_at = now()',
+      `display_name = 'other', version = version + 1, attachments_version = attachments_version + 1`,
+    ])
+      expect(await moved(`update shared_app_runtimes set ${change} ${picked}`)).toEqual({})
+    for (const change of [`delegated_actions = '{attach}'`, `eligible_project_ids = array['${project.aurora}'::uuid]`])
+      expect(await moved(`update shared_app_runtimes set ${change} ${picked}`)).toEqual({ aurora: 1 })
+    await live.sql(unruntime)
   })
 
   test('DE-19 that the installation begins another epoch moves that of the platform, and a checkpoint moves none', async () => {

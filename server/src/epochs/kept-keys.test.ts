@@ -37,6 +37,7 @@ const keys: Record<keyof typeof sources, fc.Arbitrary<unknown>> = {
     fc.record({ type: fc.constant('project'), tenant_id: id, project_id: id }),
   ),
   policy: fc.record({ key: fc.constantFrom(...Object.keys(policyDefinitions)), ...place }),
+  'operator standing': fc.record({ user_id: id, ...place }),
   'project tenant': id,
   'service account standing': fc.record({ user_id: id, ...place }),
   'service account key': fc.record({ service_account_id: id, key_id: id, org_id: id }),

@@ -30,6 +30,7 @@ import {
   writeSshKeys,
   writeTokens,
 } from '../../../test/fuzz/rightful-calls.ts'
+import { attachmentOf, runtimeOf, writeSharedRuntimes } from '../../../test/fuzz/shared-runtime-calls.ts'
 import { type Answered, type LiveServer, liveServer, seeded, tokenIssuer } from '../../../test/live-server.ts'
 import { newKeyLine } from '../../../test/ssh-key-lines.ts'
 import { fixedId, newId } from '../kernel/ids.ts'
@@ -52,6 +53,7 @@ beforeAll(async () => {
   await writeAllocations(live.sql)
   await writeAccessGrants(live.sql)
   await writeSshKeys(live.sql)
+  await writeSharedRuntimes(live.sql)
   await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
   await writeSigningKeys(live.sql)
   await writeTokens(live.sql)
@@ -135,6 +137,24 @@ describe('errors', () => {
         await live.call('asha', 'POST', `/api/v1/allocations/${body.id}/release`, { body: {} })
         return live.call('asha', 'PUT', `/api/v1/allocations/${body.id}/ssh-keys`, { body: { ssh_key_ids: [] } })
       },
+    ],
+    attachment_not_found: [
+      'shared_runtime.attachment.read',
+      () => live.call('anna', 'GET', `${aurora}/shared-app-runtimes/${runtimeOf('own')}/attachments/${nobody}`),
+    ],
+    attachment_already_exists: [
+      'shared_runtime.attachment.create',
+      () =>
+        live.call('adam', 'POST', `${aurora}/shared-app-runtimes/${runtimeOf('own')}/attachments`, {
+          body: { project_id: project.aurora, contribution_policy: 'all' },
+        }),
+    ],
+    shared_runtime_already_exists: [
+      'shared_runtime.create',
+      () =>
+        live.call('adam', 'POST', `${aurora}/shared-app-runtimes`, {
+          body: { app_slug: 'sweep', app_version: '1', display_name: 'Sweep own', runtime_backend: 'slurm' },
+        }),
     ],
     shared_runtime_not_found: [
       'allocation.create',
@@ -399,6 +419,9 @@ describe('the correlation id', () => {
   })
 })
 
+/** Machines have lists of their own, which are proved where those are. */
+const isPeoplesList = ({ operation: { is_paged, actors } }: (typeof rightfulCalls)[number]) => is_paged && actors.includes('user')
+
 describe('lists', () => {
   const page = (person: string, query: string, path = '/api/v1/admin/users') => live.call(person, 'GET', `${path}?${query}`)
   beforeAll(async () => {
@@ -433,7 +456,7 @@ describe('lists', () => {
       const refused = await page('ada', `limit=${wrong}`)
       expect(refused).toMatchObject({ status: 400, body: { code: 'validation_error', details: [{ in: 'query', field: 'limit' }] } })
     }
-    for (const { operation, person, params, query = '' } of rightfulCalls.filter((call) => call.operation.is_paged)) {
+    for (const { operation, person, params, query = '' } of rightfulCalls.filter(isPeoplesList)) {
       const { status, body } = await page(person, `limit=200&${query}`, pathOf(operation.path, params))
       expect(status).toBe(200)
       expect(Object.keys(body)).toEqual(['items', 'next_cursor'])
@@ -721,7 +744,8 @@ describe('what may not be known', () => {
     ssh_key_id: sshKeyOf('foreign'),
     grantee_user_id: user('bella'),
     node_id: nodeOf('retire'),
-    shared_runtime_id: fixedId('shared runtime', 'foreign'),
+    shared_runtime_id: runtimeOf('foreign'),
+    attachment_id: attachmentOf('foreign'),
     credential_id: keyOf('foreign'),
   }
   const ids = (schema: { properties?: Record<string, { pattern?: string }> } | undefined) =>

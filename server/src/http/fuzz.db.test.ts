@@ -1,3 +1,4 @@
+import { operations as declared } from '@gatehouse/contract/operations'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bodySchemaOf, type Documented, documentedOperations, faultsOf, isOAuth } from '../../../test/fuzz/documented.ts'
 import { inlined } from '../../../test/fuzz/inlined.ts'
@@ -129,6 +130,9 @@ const requestOf = ({ operation, pick, perturbation: change, ...plan }: Plan, cur
   }
 }
 
+/** Only people ask here. */
+const isMachinesAlone = (id: string) => !declared.find((operation) => operation.id === id)!.actors.includes('user')
+
 describe('the fuzz', () => {
   test(
     'HO-04 whatever is asked, the answer is one that the document promises, and never the fault of the server',
@@ -160,7 +164,8 @@ describe('the fuzz', () => {
       expect(faults.slice(0, 10)).toEqual([])
       expect(all.length).toBeGreaterThanOrEqual(Math.min(requests, 2000))
       expect(good / all.length).toBeGreaterThan(1 / 3)
-      expect([...statuses].filter(([, list]) => !list.some((status) => status < 300)).map(([id]) => id)).toEqual([])
+      const never = [...statuses].filter(([, list]) => !list.some((status) => status < 300)).map(([id]) => id)
+      expect(never.filter((id) => !isMachinesAlone(id))).toEqual([])
       expect([...statuses.keys()].sort()).toEqual(operations.map(({ operationId }) => operationId).sort())
     },
     60_000 + requests * 40,

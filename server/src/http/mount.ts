@@ -86,7 +86,7 @@ const requireTrail = ({ id, actions, effect }: Operation, { params }: Asking, { 
   const own = asked.filter(({ allowed, actions: judged }) => allowed && actions.some((action) => judged.includes(action)))
   if (own.length === 0) throw new Error(`${id} answered without a decision on its own action`)
   const isJudged = (place: string) =>
-    own.some(({ resource_id, tenant_id, project_id }) => place === resource_id || place === tenant_id || place === project_id)
+    own.some((asked) => [asked.resource_id, asked.tenant_id, asked.project_id, asked.shared_runtime_id].includes(place))
   for (const name in params) if (!isJudged(params[name]!)) throw new Error(`${id} answered without a decision on its own ${name}`)
   if (effect !== 'read' && is_changed && events.length === 0) throw new Error(`${id} changed something without an audit event`)
 }
@@ -128,6 +128,8 @@ const recordRefusal = async (
 ): Promise<void> => {
   const denied = outer.trail.asked.findLast(({ allowed }) => !allowed) ?? outer.trail.asked.at(-1)
   const own = denied?.is_member === true
+  // What an operator was refused is its own tenant's business, wherever it knocked.
+  const home = isWatched(outer.actor) ? (outer.actor.token?.tenant_id ?? null) : null
   const reason_code = denied?.reason_code ?? (problem.details as { reason_code?: string } | undefined)?.reason_code ?? problem.code
   const is_node = outer.actor.type === 'node_agent'
   // A node asks all the time: one that is broken, or taken, must not fill the record.
@@ -138,9 +140,9 @@ const recordRefusal = async (
       action: operation.id,
       resource_type: denied?.resource_type ?? 'operation',
       resource_id: denied?.resource_id ?? null,
-      tenant_id: own ? denied.tenant_id : null,
+      tenant_id: own ? denied.tenant_id : home,
       project_id: own ? denied.project_id : null,
-      result: 'denied',
+      result: isRefusal(problem) ? 'denied' : 'failed',
       reason_code,
       // A node that asks for what is not its own is broken or taken.
       severity: is_node ? 'high' : 'warning',
@@ -158,15 +160,30 @@ const recordRefusal = async (
   })
 }
 
+/** Of whom everything is recorded, also that he looked. */
+const isWatched = ({ type }: Pick<Actor, 'type'>): boolean => type === 'shared_runtime_operator'
+
+/** What was looked at, by the last decision about it. */
+const noteRead = (work: Work, { id }: Operation): void => {
+  const asked = work.trail.asked.at(-1)
+  record(work, {
+    action: id,
+    resource_type: asked?.resource_type ?? 'operation',
+    resource_id: asked?.resource_id ?? null,
+    tenant_id: asked?.tenant_id ?? null,
+    project_id: asked?.project_id ?? null,
+  })
+}
+
 type VerbOf = Extract<Answer, { verb: unknown }>['verb']
 type WaitingOf = Waiting<Asking['params'], Asking['query'], unknown, unknown>
 type IssueOf = Extract<Answer, { issue: unknown }>['issue']
 
 /** A machine's token is held against the path before anything is looked up, so that its refusal tells nothing of what there is. */
-const requireWithinToken = ({ token }: Actor, { org_id, project_id }: Asking['params']): void => {
+const requireWithinToken = ({ token }: Actor, { org_id, project_id, shared_runtime_id }: Asking['params']): void => {
   const isOther = (bound: string | null | undefined, named: string | undefined) =>
     typeof bound === 'string' && named !== undefined && named !== bound
-  if (isOther(token?.tenant_id, org_id) || isOther(token?.project_id, project_id))
+  if (isOther(token?.tenant_id, org_id) || isOther(token?.project_id, project_id) || isOther(token?.shared_runtime_id, shared_runtime_id))
     throw new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' })
 }
 
@@ -178,6 +195,9 @@ const requireOwnNode = (actor: Actor, { node_id }: Asking['params']): void => {
 
 const isRefusal = (error: unknown): error is Problem =>
   error instanceof Problem && (error.status === 403 || error.status === 404 || error.code === 'policy_out_of_bounds')
+
+/** It was not done, and he was told why. */
+const isAnswered = (error: unknown): error is Problem => error instanceof Problem && error.status < 500
 
 const responsesOf = ({ success, success_again }: Operation, reply: unknown) => ({
   [success]: reply,
@@ -203,6 +223,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     if (key !== undefined) await keep(work, operation, key, reply)
     // A read has no transaction to write in.
     if (operation.effect !== 'read') noteMismatch(work)
+    else if (isWatched(work.actor)) noteRead(work, operation)
     await append(work)
     return reply
   }
@@ -323,7 +344,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       const { verb } = answering
       const key = idempotencyKeyOf(operation, request.headers['idempotency-key'])
       const result = await request.span.within('transaction', () =>
-        database.transaction(operation.effect === 'read' ? 'read' : 'write', (tx) => {
+        database.transaction(operation.effect === 'read' && !isWatched(actor) ? 'read' : 'write', (tx) => {
           // A transaction may be tried again; each try has its own trail.
           outer = { ...outer, trail: newTrail() }
           return perform(verb, { ...outer, now: tx.now, tx }, asking, key)
@@ -333,8 +354,9 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       if (!isMismatchNoted(outer.trail)) await warn(outer)
       return result
     } catch (error) {
-      if (isRefusal(error)) await request.span.within('refusal', () => recordRefusal(rails, operation, outer, asking, error, countRefusal))
-      else if (error instanceof Problem && error.status < 500) await warn(outer)
+      if (isRefusal(error) || (isWatched(actor) && isAnswered(error)))
+        await request.span.within('refusal', () => recordRefusal(rails, operation, outer, asking, error, countRefusal))
+      else if (isAnswered(error)) await warn(outer)
       throw error
     } finally {
       for (const { allowed, reason_code } of outer.trail.asked) metrics.decided(allowed ? 'allow' : 'deny', reason_code ?? 'none')

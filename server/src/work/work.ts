@@ -13,6 +13,7 @@ export interface HeldToken {
   readonly jti: string
   readonly tenant_id: string | null
   readonly project_id: string | null
+  readonly shared_runtime_id?: string | null
   readonly actions: ReadonlySet<string> | null
   /** Who uses it, where that is not the actor itself; what he does with it is recorded with this. */
   readonly act?: Act
@@ -46,6 +47,7 @@ export interface Asked {
   readonly resource_id: string | null
   readonly tenant_id: string | null
   readonly project_id: string | null
+  readonly shared_runtime_id?: string | null
   /** How the actor stood to the resource. */
   readonly relations: readonly string[]
   /** What the row says of itself to rules. */

@@ -1,0 +1,351 @@
+import Type, { type Static } from 'typebox'
+import { Allocation } from './allocations.ts'
+import { listOperation, operation } from './operation.ts'
+import { Exactly, Id, Instant, Name, Named, Nullable, OneOf, Reason, Slug, Text } from './shapes.ts'
+
+const maybe = Type.Optional
+
+export const runtimeBackends = ['slurm', 'k8s', 'ray', 'bare_metal'] as const
+export const contributionPolicies = ['none', 'tagged', 'all'] as const
+export const delegableActions = ['attach', 'detach'] as const
+const reportedStates = ['provisioning', 'running', 'degraded', 'failed'] as const
+
+const Contribution = Type.Unsafe<(typeof contributionPolicies)[number]>({
+  ...OneOf(contributionPolicies),
+  description: 'Which allocations of the project the runtime may see: none, those tagged for it, or all.',
+})
+const Delegated = Type.Array(OneOf(delegableActions), {
+  maxItems: 2,
+  uniqueItems: true,
+  description: 'What the tenant lets the runtime’s operator do by itself: attach projects of `eligible_project_ids`, detach.',
+})
+const Eligible = Type.Array(Id('project'), {
+  maxItems: 200,
+  uniqueItems: true,
+  description: 'The projects that a delegated `attach` may name.',
+})
+const Placement = Type.Record(
+  Type.String({ maxLength: 63, pattern: '^[a-z][a-z0-9_]*$' }),
+  Type.Union([Text(200), Type.Integer(), Type.Boolean()]),
+  {
+    maxProperties: 20,
+    description: 'Where it would like to run; kept as it is said.',
+  },
+)
+const Version = Text(63, 'Of the app.')
+
+export const SharedRuntime = Named('SharedRuntime', {
+  id: Id('shared runtime'),
+  org_id: Id('org'),
+  app_slug: Slug,
+  app_version: Version,
+  display_name: Name,
+  operating_mode: OneOf(['tenant_dedicated']),
+  control_plane_scope: OneOf(['tenant']),
+  runtime_backend: OneOf(runtimeBackends),
+  placement_intent: Placement,
+  delegated_actions: Delegated,
+  eligible_project_ids: Eligible,
+  version: Type.Integer(),
+  state: OneOf(['requested', 'provisioning', 'running', 'degraded', 'failed', 'disabled']),
+  reported_state: Nullable(OneOf(reportedStates)),
+  reported_message: Nullable(Type.String()),
+  reported_sequence: Type.Integer(),
+  reported_at: Nullable(Instant),
+  created_at: Instant,
+  created_by: Id('user'),
+  updated_at: Instant,
+  disabled_at: Nullable(Instant),
+})
+export type SharedRuntime = Static<typeof SharedRuntime>
+
+export const Attachment = Named('SharedRuntimeAttachment', {
+  id: Id('attachment'),
+  shared_runtime_id: Id('shared runtime'),
+  org_id: Id('org'),
+  project_id: Id('project'),
+  contribution_policy: Contribution,
+  state: OneOf(['active', 'detached']),
+  created_at: Instant,
+  created_by_type: OneOf(['user', 'shared_runtime_operator']),
+  created_by: Type.String(),
+  updated_at: Instant,
+  detached_at: Nullable(Instant),
+})
+export type Attachment = Static<typeof Attachment>
+
+export const RuntimeMember = Named('RuntimeMember', {
+  name: Name,
+  role: Slug,
+  state: OneOf(['joining', 'ready', 'draining', 'down']),
+  allocation_id: Nullable(Id('allocation')),
+})
+export type RuntimeMember = Static<typeof RuntimeMember>
+const Members = Named('RuntimeMembers', { sequence: Type.Integer(), reported_at: Nullable(Instant), members: Type.Array(RuntimeMember) })
+
+/** A report that is not later than the one before changes nothing. */
+const Sequence = Type.Integer({
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'Counts up with each report; an earlier or equal one is ignored.',
+})
+const Reported = Named('ReportTaken', {
+  is_taken: Type.Boolean({ description: 'False: a later report had come before.' }),
+  sequence: Type.Integer(),
+})
+
+const path = '/api/v1/orgs/:org_id/shared-app-runtimes'
+const inOrg = { org_id: Id('org') }
+/** One runtime: its path, what names it there, and that it may not be there. */
+export const oneRuntime = {
+  path: `${path}/:shared_runtime_id`,
+  params: { ...inOrg, shared_runtime_id: Id('shared runtime') },
+  gone: ['organization_not_found', 'shared_runtime_not_found'],
+} as const
+const { path: one, params, gone } = oneRuntime
+const attachment = { ...params, attachment_id: Id('attachment') }
+const people = ['user'] as const
+const peopleAndOperator = ['user', 'shared_runtime_operator'] as const
+const operator = ['shared_runtime_operator'] as const
+const read = 'tenant.shared_runtime.read'
+const manage = 'tenant.shared_runtime.manage'
+const Because = Exactly({ reason: Reason })
+
+export const listSharedRuntimes = listOperation({
+  id: 'shared_runtime.list',
+  path,
+  summary: 'The shared runtimes of an organization.',
+  actors: people,
+  action: read,
+  params: inOrg,
+  item: SharedRuntime,
+  problems: ['organization_not_found'],
+})
+
+export const createSharedRuntime = operation({
+  id: 'shared_runtime.create',
+  method: 'POST',
+  path,
+  summary: 'Create a runtime that the organization owns and its projects share.',
+  actors: people,
+  action: manage,
+  effect: 'change',
+  params: inOrg,
+  body: Exactly({
+    app_slug: Slug,
+    app_version: Version,
+    display_name: Name,
+    runtime_backend: OneOf(runtimeBackends),
+    placement_intent: maybe(Placement),
+    delegated_actions: maybe(Delegated),
+    eligible_project_ids: maybe(Eligible),
+    reason: maybe(Reason),
+  }),
+  reply: SharedRuntime,
+  success: 201,
+  problems: ['organization_not_found', 'shared_runtime_already_exists', 'project_not_found'],
+})
+
+export const readSharedRuntime = operation({
+  id: 'shared_runtime.read',
+  method: 'GET',
+  path: one,
+  summary: 'One shared runtime.',
+  actors: peopleAndOperator,
+  action: read,
+  effect: 'read',
+  params,
+  reply: SharedRuntime,
+  problems: gone,
+})
+
+export const updateSharedRuntime = operation({
+  id: 'shared_runtime.update',
+  method: 'PATCH',
+  path: one,
+  summary: 'Change a shared runtime: its version, name, placement, and what its operator may do by itself.',
+  actors: people,
+  action: manage,
+  effect: 'change',
+  params,
+  body: Exactly({
+    app_version: maybe(Version),
+    display_name: maybe(Name),
+    placement_intent: maybe(Placement),
+    delegated_actions: maybe(Delegated),
+    eligible_project_ids: maybe(Eligible),
+    expected_version: Type.Integer({ minimum: 1 }),
+    reason: Reason,
+  }),
+  reply: SharedRuntime,
+  problems: [...gone, 'version_conflict', 'shared_runtime_already_exists', 'project_not_found'],
+})
+
+const moved = {
+  method: 'POST',
+  actors: people,
+  action: manage,
+  effect: 'change',
+  params,
+  body: Because,
+  reply: SharedRuntime,
+  problems: [...gone, 'state_conflict'],
+} as const
+export const disableSharedRuntime = operation({
+  ...moved,
+  id: 'shared_runtime.disable',
+  path: `${one}/disable`,
+  summary: 'Disable a shared runtime: at once its operator is refused, and what waits to be delivered to it is void.',
+})
+export const enableSharedRuntime = operation({
+  ...moved,
+  id: 'shared_runtime.enable',
+  path: `${one}/enable`,
+  summary: 'Enable a disabled shared runtime again.',
+})
+
+export const deleteSharedRuntime = operation({
+  id: 'shared_runtime.delete',
+  method: 'DELETE',
+  path: one,
+  summary: 'End a shared runtime for good, with its attachments, its operator’s credentials and tokens, and the secrets left for it.',
+  actors: people,
+  action: manage,
+  effect: 'change',
+  params,
+  body: Because,
+  problems: gone,
+})
+
+export const listAttachments = listOperation({
+  id: 'shared_runtime.attachment.list',
+  path: `${one}/attachments`,
+  summary: 'The projects that are attached to a shared runtime; with `state=detached` those that were.',
+  actors: peopleAndOperator,
+  action: read,
+  params,
+  query: { state: maybe(OneOf(['active', 'detached'])) },
+  item: Attachment,
+  problems: gone,
+})
+
+export const createAttachment = operation({
+  id: 'shared_runtime.attachment.create',
+  method: 'POST',
+  path: `${one}/attachments`,
+  summary: 'Attach a project of the same organization.',
+  description: 'The runtime’s operator may where `attach` is delegated to it, for the projects of `eligible_project_ids`.',
+  actors: peopleAndOperator,
+  action: [manage, 'shared_runtime.attach'],
+  effect: 'change',
+  params,
+  body: Exactly({ project_id: Id('project'), contribution_policy: Contribution, reason: maybe(Reason) }),
+  reply: Attachment,
+  success: 201,
+  problems: [...gone, 'project_not_found', 'attachment_already_exists', 'state_conflict'],
+})
+
+export const readAttachment = operation({
+  id: 'shared_runtime.attachment.read',
+  method: 'GET',
+  path: `${one}/attachments/:attachment_id`,
+  summary: 'One attachment.',
+  actors: peopleAndOperator,
+  action: read,
+  effect: 'read',
+  params: attachment,
+  reply: Attachment,
+  problems: [...gone, 'attachment_not_found'],
+})
+
+export const updateAttachment = operation({
+  id: 'shared_runtime.attachment.update',
+  method: 'PATCH',
+  path: `${one}/attachments/:attachment_id`,
+  summary: 'Change what an attached project contributes.',
+  actors: people,
+  action: manage,
+  effect: 'change',
+  params: attachment,
+  body: Exactly({ contribution_policy: Contribution, reason: Reason }),
+  reply: Attachment,
+  problems: [...gone, 'attachment_not_found', 'state_conflict'],
+})
+
+export const deleteAttachment = operation({
+  id: 'shared_runtime.attachment.delete',
+  method: 'DELETE',
+  path: `${one}/attachments/:attachment_id`,
+  summary: 'Detach a project: at once the runtime’s operator sees nothing of it any more.',
+  description: 'The runtime’s operator may where `detach` is delegated to it.',
+  actors: peopleAndOperator,
+  action: [manage, 'shared_runtime.detach'],
+  effect: 'change',
+  params: attachment,
+  body: Because,
+  reply: Attachment,
+  problems: [...gone, 'attachment_not_found', 'state_conflict'],
+})
+
+export const listEligibleProjects = listOperation({
+  id: 'shared_runtime.eligible_project.list',
+  path: `${one}/eligible-projects`,
+  summary: 'The projects of the organization that could be attached: not attached yet, and whether the operator may do it by itself.',
+  actors: people,
+  action: manage,
+  params,
+  item: Named('EligibleProject', { project_id: Id('project'), name: Type.String(), slug: Type.String(), is_delegated: Type.Boolean() }),
+  problems: gone,
+})
+
+export const reportRuntimeStatus = operation({
+  id: 'shared_runtime.status.report',
+  method: 'PUT',
+  path: `${one}/status`,
+  summary: 'The operator says how its runtime is.',
+  actors: operator,
+  action: 'shared_runtime.report',
+  effect: 'change',
+  params,
+  body: Exactly({ sequence: Sequence, state: OneOf(reportedStates), message: maybe(Text(500)) }),
+  reply: Reported,
+  problems: gone,
+})
+
+export const reportRuntimeMembers = operation({
+  id: 'shared_runtime.members.report',
+  method: 'PUT',
+  path: `${one}/members`,
+  summary: 'The operator says which members its runtime has now: the whole list.',
+  actors: operator,
+  action: 'shared_runtime.report',
+  effect: 'change',
+  params,
+  body: Exactly({ sequence: Sequence, members: Type.Array(RuntimeMember, { maxItems: 1000 }) }),
+  reply: Reported,
+  problems: [...gone, 'allocation_not_found'],
+})
+
+export const listRuntimeMembers = operation({
+  id: 'shared_runtime.members.read',
+  method: 'GET',
+  path: `${one}/members`,
+  summary: 'The members that a runtime last reported.',
+  actors: peopleAndOperator,
+  action: read,
+  effect: 'read',
+  params,
+  reply: Members,
+  problems: gone,
+})
+
+export const listRuntimeAllocations = listOperation({
+  id: 'shared_runtime.allocation.list',
+  path: `${one}/allocations`,
+  summary: 'The allocations of the attached projects, as far as each project contributes them.',
+  actors: operator,
+  action: 'shared_runtime.allocation.read',
+  params,
+  item: Allocation,
+  problems: gone,
+})

@@ -1,0 +1,36 @@
+import type { createAttachment as Op } from '@gatehouse/contract/shared-runtimes'
+import { record } from '../audit/record.ts'
+import type { Answering } from '../http/answer.ts'
+import { newId } from '../kernel/ids.ts'
+import { Problem } from '../kernel/problem.ts'
+import { insertAttachment } from './attachment-queries.ts'
+import { authorizeToChange } from './runtime-scope.ts'
+import { recordedIn } from './shared-runtime.ts'
+import { countAttachmentChange, projectsAmong } from './shared-runtime-queries.ts'
+
+/**
+ * By people of the tenant, or by the runtime's operator where that is delegated, for a project that it may attach. A project of another
+ * tenant is like one that is not there, and is never looked at.
+ */
+export const attachProject: Answering<typeof Op> = async (work, { params, body: { project_id, contribution_policy, reason = null } }) => {
+  const { actor, tx, now } = work
+  const action = actor.type === 'user' ? 'tenant.shared_runtime.manage' : 'shared_runtime.attach'
+  let known: string | undefined
+  const { organization, runtime } = await authorizeToChange(work, action, params, async ({ id }) => {
+    known = (await tx.maybe(projectsAmong(id, [project_id])))?.id
+    return { project_id: known ?? null }
+  })
+  if (known === undefined) throw new Problem('project_not_found')
+  if (runtime.state === 'disabled') throw new Problem('state_conflict', { state: runtime.state })
+  const made = { id: newId('attachment'), project_id, contribution_policy }
+  const attachment = await tx.one(insertAttachment(organization, made, runtime, actor, now))
+  await tx.one(countAttachmentChange(organization, runtime.id, now))
+  record(work, {
+    action: 'shared_runtime.attachment.create',
+    resource_type: 'shared_runtime_attachment',
+    resource_id: attachment.id,
+    ...recordedIn(organization, attachment.project_id),
+    metadata: { shared_runtime_id: runtime.id, display_name: runtime.display_name, contribution_policy, reason },
+  })
+  return attachment
+}

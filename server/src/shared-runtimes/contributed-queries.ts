@@ -1,0 +1,26 @@
+import { Exactly, Id } from '@gatehouse/contract/shapes'
+import { AllocationRow } from '../allocations/allocation.ts'
+import { columns, sql, sqlPart } from '../db/statement.ts'
+
+/** Of attached projects, as far as each contributes; by what the allocation's own row says of where it belongs. */
+export const contributed = sqlPart(`
+  join shared_runtime_attachments t on t.project_id = a.project_id and t.org_id = a.org_id and t.detached_at is null
+   and (t.contribution_policy = 'all' or (t.contribution_policy = 'tagged' and a.shared_runtime_id = t.shared_runtime_id))`)
+
+export const contributedTo = (shared_runtime_id: string, after: string | null, limit: number) => sql(AllocationRow)`
+  select ${columns(AllocationRow, 'a')} from allocations a ${contributed}
+   where t.shared_runtime_id = ${shared_runtime_id} and (${after}::uuid is null or a.id > ${after}::uuid)
+   order by a.id limit ${limit}`
+
+export const contributedAmong = (shared_runtime_id: string, allocation_ids: readonly string[]) => sql(
+  Exactly({ id: Id('allocation'), project_id: Id('project') }),
+)`
+  select a.id, a.project_id from allocations a ${contributed}
+   where t.shared_runtime_id = ${shared_runtime_id} and a.id = any(${allocation_ids}::uuid[])`
+
+/** A runtime for which somebody in this project may ask for an allocation: live, attached, and with a share in it. */
+export const taggable = (shared_runtime_id: string, org_id: string, project_id: string) => sql(Exactly({ id: Id('shared runtime') }))`
+  select r.id from shared_app_runtimes r
+    join shared_runtime_attachments t on t.shared_runtime_id = r.id and t.project_id = ${project_id} and t.detached_at is null
+   where r.id = ${shared_runtime_id} and r.org_id = ${org_id} and r.state not in ('disabled', 'deleted')
+     and t.contribution_policy in ('tagged', 'all')`

@@ -1,0 +1,29 @@
+import type { createSharedRuntime as Op } from '@gatehouse/contract/shared-runtimes'
+import { record } from '../audit/record.ts'
+import { authorize } from '../authz/authorize.ts'
+import type { Answering } from '../http/answer.ts'
+import { newId } from '../kernel/ids.ts'
+import { lockOrganization } from '../tenancy/organization-queries.ts'
+import { requireOwnProjects } from './own-projects.ts'
+import { runtimesOf } from './runtime-scope.ts'
+import { recordedIn, shownRuntime } from './shared-runtime.ts'
+import { insertRuntime } from './shared-runtime-queries.ts'
+
+/** It has no project yet, and nobody can operate it until somebody makes a credential for that. */
+export const createRuntime: Answering<typeof Op> = async (work, { params, body: { reason = null, ...body } }) => {
+  const found = await work.tx.maybe(lockOrganization(params.org_id))
+  const organization = await authorize(work, 'tenant.shared_runtime.manage', runtimesOf(), found)
+  const { placement_intent = {}, delegated_actions = [], eligible_project_ids = [], ...said } = body
+  await requireOwnProjects(work, organization.id, eligible_project_ids)
+  const made = { ...said, id: newId('shared runtime'), placement_intent, delegated_actions, eligible_project_ids }
+  const runtime = await work.tx.one(insertRuntime(organization, made, work.actor.id, work.now))
+  const { app_slug, app_version, display_name, runtime_backend } = runtime
+  record(work, {
+    action: 'shared_runtime.create',
+    resource_type: 'shared_runtime',
+    resource_id: runtime.id,
+    ...recordedIn(organization),
+    metadata: { display_name, app_slug, app_version, runtime_backend, delegated_actions, eligible_project_ids, reason },
+  })
+  return shownRuntime(runtime)
+}

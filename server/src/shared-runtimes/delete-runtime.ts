@@ -1,0 +1,26 @@
+import type { deleteSharedRuntime as Op } from '@gatehouse/contract/shared-runtimes'
+import { record } from '../audit/record.ts'
+import type { Answering } from '../http/answer.ts'
+import { detachAll } from './attachment-queries.ts'
+import { forgetMembers } from './member-queries.ts'
+import { authorizeToManage } from './runtime-scope.ts'
+import { type RuntimeSubscribers, recordedIn } from './shared-runtime.ts'
+import { endRuntime } from './shared-runtime-queries.ts'
+
+/** The row stays, for the record and for what names it; everything that rests on it ends with it. */
+export const deleteRuntime =
+  ({ onRuntimeDeleted }: Pick<RuntimeSubscribers, 'onRuntimeDeleted'>): Answering<typeof Op> =>
+  async (work, { params, body: { reason } }) => {
+    const { organization, runtime } = await authorizeToManage(work, params)
+    const detached = await work.tx.many(detachAll(organization, runtime.id, work.actor.id, reason, work.now))
+    await work.tx.many(forgetMembers(organization, runtime.id))
+    await work.tx.one(endRuntime(organization, runtime.id, work.actor.id, reason, work.now))
+    record(work, {
+      action: 'shared_runtime.delete',
+      resource_type: 'shared_runtime',
+      resource_id: runtime.id,
+      ...recordedIn(organization),
+      metadata: { display_name: runtime.display_name, detached: detached.map(({ project_id }) => project_id), reason },
+    })
+    for (const subscriber of onRuntimeDeleted) await subscriber(work, organization, runtime, reason)
+  }

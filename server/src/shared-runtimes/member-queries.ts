@@ -1,0 +1,32 @@
+import { Exactly } from '@gatehouse/contract/shapes'
+import { RuntimeMember } from '@gatehouse/contract/shared-runtimes'
+import Type from 'typebox'
+import type { Action } from '../authz/actions.ts'
+import type { Authorized } from '../authz/authorize.ts'
+import { sql } from '../db/statement.ts'
+import { contributed } from './contributed-queries.ts'
+
+/** With its allocation as long as that is contributed: what a project took back is not told any more. */
+export const membersOf = (shared_runtime_id: string) => sql(RuntimeMember)`
+  select m.name, m.role, m.state,
+         case when exists (
+           select 1 from allocations a ${contributed} where a.id = m.allocation_id and t.shared_runtime_id = m.shared_runtime_id)
+           then m.allocation_id end as allocation_id
+    from shared_runtime_members m where m.shared_runtime_id = ${shared_runtime_id} order by m.name`
+
+const Named = Exactly({ name: Type.String() })
+
+export const forgetMembers = (_proof: Authorized<Action, object>, shared_runtime_id: string) => sql(Named)`
+  delete from shared_runtime_members where shared_runtime_id = ${shared_runtime_id} returning name`
+
+export const insertMembers = (
+  _proof: Authorized<'shared_runtime.report', object>,
+  shared_runtime_id: string,
+  members: readonly RuntimeMember[],
+  now: string,
+) => sql(Named)`
+  insert into shared_runtime_members (shared_runtime_id, name, role, state, allocation_id, reported_at)
+  select ${shared_runtime_id}::uuid, name, role, state, allocation_id, ${now}::timestamptz
+    from unnest(${members.map(({ name }) => name)}::text[], ${members.map(({ role }) => role)}::text[], ${members.map(({ state }) => state)}::text[],
+                ${members.map(({ allocation_id }) => allocation_id)}::uuid[]) as m (name, role, state, allocation_id)
+  returning name`

@@ -1,0 +1,52 @@
+import type { listRuntimeMembers as Read, reportRuntimeMembers as Report, RuntimeMember } from '@gatehouse/contract/shared-runtimes'
+import { record } from '../audit/record.ts'
+import type { Answering } from '../http/answer.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { Work } from '../work/work.ts'
+import { contributedAmong } from './contributed-queries.ts'
+import { forgetMembers, insertMembers, membersOf } from './member-queries.ts'
+import { authorizeToReport, authorizeToSee } from './runtime-scope.ts'
+import { recordedIn } from './shared-runtime.ts'
+import { writeMembersSequence } from './shared-runtime-queries.ts'
+
+const requireDistinct = (members: readonly RuntimeMember[]): void => {
+  if (new Set(members.map(({ name }) => name)).size !== members.length)
+    throw new Problem('validation_error', [{ in: 'body', field: 'members', message: 'must have a name each, and no two the same' }])
+}
+
+/** The projects whose allocations are named. One that the runtime may not see is like one that is not there. */
+const projectsNamed = async (work: Work, shared_runtime_id: string, members: readonly RuntimeMember[]): Promise<string[]> => {
+  const named = [...new Set(members.flatMap(({ allocation_id }) => allocation_id ?? []))]
+  if (named.length === 0) return []
+  const seen = await work.tx.many(contributedAmong(shared_runtime_id, named))
+  if (seen.length !== named.length) throw new Problem('allocation_not_found')
+  return [...new Set(seen.map(({ project_id }) => project_id))]
+}
+
+/** The whole list, in the place of the one before; one that is not later than that is ignored. */
+export const reportMembers: Answering<typeof Report> = async (work, { params, body: { sequence, members } }) => {
+  requireDistinct(members)
+  const { organization, runtime } = await authorizeToReport(work, 'shared_runtime.report', params)
+  const is_taken = sequence > runtime.members_sequence
+  const project_ids = is_taken ? await projectsNamed(work, runtime.id, members) : []
+  if (is_taken) {
+    await work.tx.one(writeMembersSequence(organization, runtime.id, sequence, work.now))
+    await work.tx.many(forgetMembers(organization, runtime.id))
+    if (members.length > 0) await work.tx.many(insertMembers(organization, runtime.id, members, work.now))
+  }
+  record(work, {
+    action: 'shared_runtime.members.report',
+    resource_type: 'shared_runtime',
+    resource_id: runtime.id,
+    // Where only one project is involved, it is that project's business too.
+    ...recordedIn(organization, project_ids.length === 1 ? project_ids[0]! : null),
+    metadata: { display_name: runtime.display_name, sequence, members: members.length, project_ids, is_taken },
+  })
+  return { is_taken, sequence: is_taken ? sequence : runtime.members_sequence }
+}
+
+export const readMembers: Answering<typeof Read> = async (work, { params }) => {
+  const { runtime } = await authorizeToSee(work, 'tenant.shared_runtime.read', params)
+  const { members_sequence: sequence, members_reported_at: reported_at } = runtime
+  return { sequence, reported_at, members: await work.tx.many(membersOf(runtime.id)) }
+}

@@ -1,0 +1,77 @@
+import type { Organization } from '@gatehouse/contract/organizations'
+import type { Action } from '../authz/actions.ts'
+import { authorize } from '../authz/authorize.ts'
+import type { Kind } from '../authz/kind.ts'
+import { Problem } from '../kernel/problem.ts'
+import { findOrganization, lockOrganization } from '../tenancy/organization-queries.ts'
+import type { Work } from '../work/work.ts'
+import type { RuntimeRow } from './shared-runtime.ts'
+import { findRuntime, lockRuntime } from './shared-runtime-queries.ts'
+
+export interface RuntimeParams {
+  readonly org_id: string
+  readonly shared_runtime_id: string
+}
+
+interface Where {
+  readonly type?: string
+  readonly id?: string | undefined
+  readonly shared_runtime_id?: string
+  /** The project that is involved, by what the tables say of it. */
+  readonly project_id?: string | null
+}
+
+/** Judged by where it would be, before it is known whether it is there. */
+export const runtimesOf = ({ type = 'shared_runtime', id, shared_runtime_id, project_id = null }: Where = {}): Kind<Organization> => ({
+  type,
+  missing: 'organization_not_found',
+  placeOf: (organization) => ({
+    id: id ?? shared_runtime_id ?? organization.id,
+    tenant_id: organization.id,
+    project_id,
+    shared_runtime_id: shared_runtime_id ?? null,
+    relations: [],
+  }),
+})
+
+const present = (runtime: RuntimeRow | undefined): RuntimeRow => {
+  if (!runtime) throw new Problem('shared_runtime_not_found')
+  return runtime
+}
+
+/** One that is looked at, and its organization with the proof. */
+export const authorizeToSee = async <A extends Action>(work: Work, action: A, { org_id, shared_runtime_id }: RuntimeParams) => {
+  const organization = await authorize(work, action, runtimesOf({ shared_runtime_id }), await work.tx.maybe(findOrganization(org_id)))
+  return { organization, runtime: present(await work.tx.maybe(findRuntime(organization.id, shared_runtime_id))) }
+}
+
+/**
+ * One that is changed, by people or by its operator. Locked with its organization, behind which everything changes that a decision
+ * about it rests on; `where` is asked after that and before it is known who asks.
+ */
+export const authorizeToChange = async <A extends Action>(
+  work: Work,
+  action: A,
+  { org_id, shared_runtime_id }: RuntimeParams,
+  where?: (organization: Organization) => Promise<Where>,
+) => {
+  const found = await work.tx.maybe(lockOrganization(org_id))
+  const place = found && where ? await where(found) : {}
+  const organization = await authorize(work, action, runtimesOf({ ...place, shared_runtime_id }), found)
+  return { organization, runtime: present(await work.tx.maybe(lockRuntime(organization.id, shared_runtime_id))) }
+}
+
+/** By those who manage it. */
+export const authorizeToManage = (work: Work, params: RuntimeParams, type?: string, id?: string) =>
+  authorizeToChange(work, 'tenant.shared_runtime.manage', params, async () => ({ ...(type ? { type } : {}), id }))
+
+/**
+ * By its operator, about itself. Reports are many: they wait for nobody but those who change this very runtime. Its row is locked first,
+ * so that whoever disables it or detaches a project meanwhile is either seen or waits.
+ */
+export const authorizeToReport = async <A extends Action>(work: Work, action: A, { org_id, shared_runtime_id }: RuntimeParams) => {
+  const found = await work.tx.maybe(findOrganization(org_id))
+  const locked = await work.tx.maybe(lockRuntime(org_id, shared_runtime_id))
+  const organization = await authorize(work, action, runtimesOf({ shared_runtime_id }), found)
+  return { organization, runtime: present(locked) }
+}

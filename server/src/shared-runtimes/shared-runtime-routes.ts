@@ -1,0 +1,35 @@
+import * as runtimes from '@gatehouse/contract/shared-runtimes'
+import { answer } from '../http/answer.ts'
+import { attachProject } from './attach-project.ts'
+import { createRuntime } from './create-runtime.ts'
+import { deleteRuntime } from './delete-runtime.ts'
+import { detachProject } from './detach-project.ts'
+import { disableRuntime, enableRuntime } from './disable-runtime.ts'
+import { listAttachments, listEligible, readAttachment } from './list-attachments.ts'
+import { listContributed } from './list-contributed.ts'
+import { listRuntimes, readRuntime } from './list-runtimes.ts'
+import { readMembers, reportMembers } from './report-members.ts'
+import { reportStatus } from './report-status.ts'
+import type { RuntimeSubscribers } from './shared-runtime.ts'
+import { updateAttachment } from './update-attachment.ts'
+import { updateRuntime } from './update-runtime.ts'
+
+export const sharedRuntimeRoutes = (subscribers: RuntimeSubscribers) => [
+  answer(runtimes.listSharedRuntimes, listRuntimes),
+  answer(runtimes.createSharedRuntime, createRuntime),
+  answer(runtimes.readSharedRuntime, readRuntime),
+  answer(runtimes.updateSharedRuntime, updateRuntime),
+  answer(runtimes.disableSharedRuntime, disableRuntime(subscribers)),
+  answer(runtimes.enableSharedRuntime, enableRuntime),
+  answer(runtimes.deleteSharedRuntime, deleteRuntime(subscribers)),
+  answer(runtimes.listAttachments, listAttachments),
+  answer(runtimes.createAttachment, attachProject),
+  answer(runtimes.readAttachment, readAttachment),
+  answer(runtimes.updateAttachment, updateAttachment),
+  answer(runtimes.deleteAttachment, detachProject),
+  answer(runtimes.listEligibleProjects, listEligible),
+  answer(runtimes.reportRuntimeStatus, reportStatus),
+  answer(runtimes.reportRuntimeMembers, reportMembers),
+  answer(runtimes.listRuntimeMembers, readMembers),
+  answer(runtimes.listRuntimeAllocations, listContributed),
+]

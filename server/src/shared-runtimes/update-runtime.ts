@@ -1,0 +1,31 @@
+import type { updateSharedRuntime as Op } from '@gatehouse/contract/shared-runtimes'
+import { record } from '../audit/record.ts'
+import type { Answering } from '../http/answer.ts'
+import { Problem } from '../kernel/problem.ts'
+import { requireOwnProjects } from './own-projects.ts'
+import { authorizeToManage } from './runtime-scope.ts'
+import { recordedIn, shownRuntime } from './shared-runtime.ts'
+import { rewriteRuntime } from './shared-runtime-queries.ts'
+
+/** What its operator may do by itself counts from the commit on, for tokens that are out as well. */
+export const updateRuntime: Answering<typeof Op> = async (work, { params, body: { expected_version, reason, ...changes } }) => {
+  const { organization, runtime } = await authorizeToManage(work, params)
+  if (expected_version !== runtime.version) throw new Problem('version_conflict', { version: runtime.version })
+  await requireOwnProjects(work, organization.id, changes.eligible_project_ids ?? [])
+  const written = await work.tx.one(rewriteRuntime(organization, runtime, { ...runtime, ...changes }, work.now))
+  record(work, {
+    action: 'shared_runtime.update',
+    resource_type: 'shared_runtime',
+    resource_id: runtime.id,
+    ...recordedIn(organization),
+    metadata: {
+      display_name: written.display_name,
+      version: written.version,
+      app_version: written.app_version,
+      delegated_actions: written.delegated_actions,
+      eligible_project_ids: written.eligible_project_ids,
+      reason,
+    },
+  })
+  return shownRuntime(written)
+}

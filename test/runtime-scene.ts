@@ -1,0 +1,77 @@
+import type { ServerParts } from '../server/src/http/server.ts'
+import type { Actor } from '../server/src/work/work.ts'
+import { type LiveServer, type Sending, seeded } from './live-server.ts'
+
+const { org, project } = seeded
+export const strange = '00000000-0000-7000-8000-000000000000'
+
+/**
+ * Operators who are believed at their word: whoever shows `operator.<org>.<runtime>` is that runtime's, with a token for everything. For
+ * tests of what is done with a token; how one is come by has tests of its own.
+ */
+export const believingOperators = (parts: ServerParts): ServerParts => ({
+  ...parts,
+  identify: async (shown, showing) => {
+    const [word, tenant_id, id] = shown.token.split('.')
+    if (word !== 'operator' || tenant_id === undefined || id === undefined) return parts.identify(shown, showing)
+    const token = { jti: strange, tenant_id, project_id: null, shared_runtime_id: id, actions: null }
+    const actor: Actor = { type: 'shared_runtime_operator', id, token }
+    await showing.identified(actor)
+    return actor
+  },
+})
+
+export const runtimesPath = (org_id: string = org.aurora) => `/api/v1/orgs/${org_id}/shared-app-runtimes`
+let made = 0
+
+/** What tests of shared runtimes do all the time, on a server that believes operators. */
+export const runtimesOn = (live: LiveServer) => {
+  const one = (id: string, more = '', org_id: string = org.aurora) => `${runtimesPath(org_id)}/${id}${more}`
+  const create = async (body: object = {}, who = 'adam', org_id: string = org.aurora) => {
+    made += 1
+    const whole = { app_slug: 'slurm', app_version: '24.05', display_name: `runtime ${made}`, runtime_backend: 'slurm', ...body }
+    return live.call(who, 'POST', runtimesPath(org_id), { body: whole })
+  }
+  return {
+    one,
+    create,
+    made: async (body: object = {}): Promise<string> => (await create(body)).body.id,
+    attach: (id: string, project_id: string, contribution_policy = 'all', who = 'adam') =>
+      live.call(who, 'POST', one(id, '/attachments'), { body: { project_id, contribution_policy } }),
+    detach: (id: string, attachment_id: string, who = 'adam') =>
+      live.call(who, 'DELETE', one(id, `/attachments/${attachment_id}`), { body: { reason: 'because' } }),
+    /** As the operator of that runtime; of another one's path only if it says so. */
+    operate: (
+      id: string,
+      method: string,
+      more = '',
+      body?: object,
+      {
+        path = one(id, more),
+        base,
+        headers = {},
+        org_id = org.aurora,
+      }: { path?: string; base?: string; headers?: Sending['headers']; org_id?: string } = {},
+    ) =>
+      live.call(
+        null,
+        method,
+        path,
+        { ...(body ? { body } : {}), headers: { authorization: `Bearer operator.${org_id}.${id}`, ...headers } },
+        base,
+      ),
+    /** Another project of the same tenant. */
+    project: async (): Promise<string> => {
+      made += 1
+      const { body } = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body: { name: 'p', slug: `p-${made}` } })
+      return body.id
+    },
+    allocation: async (project_id: string = project.aurora, more: object = {}, who = 'asha'): Promise<string> => {
+      const body = { project_id, name: 'a run', region: 'nowhere', sku: 'h100', gpus: 1, ...more }
+      const asked = await live.call(who, 'POST', '/api/v1/allocations', { body })
+      if (asked.status !== 201) throw new Error(asked.text)
+      return asked.body.id
+    },
+  }
+}
+export type Runtimes = ReturnType<typeof runtimesOn>
