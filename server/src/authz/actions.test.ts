@@ -3,9 +3,11 @@ import {
   type Action,
   actions,
   classKeys,
+  delegatedKeys,
   isConstrainable,
   isGrantable,
   membershipKeys,
+  operatorKeys,
   overridePermission,
   relationKeys,
 } from './actions.ts'
@@ -21,7 +23,7 @@ test('DE-21 these are reads, and nothing else still works in what is frozen', ()
     platform.audit.read              platform.authz.evaluate      platform.node.read       platform.ops.read    platform.ops.runbook.read
     project.access_grant.read        project.audit.read           project.member.read      project.policy.read  project.read
     project.role.read                project.service_account.read project.ssh_key.read
-    storage.credential.read          storage.mount_plan.read      storage.read
+    storage.credential.read          storage.mount_plan.read      storage.read         shared_runtime.allocation.read
     tenant.audit.read                tenant.billing.read          tenant.invoice.read      tenant.policy.read   tenant.project.read
     tenant.project.read_own          tenant.read                  tenant.role.read         tenant.shared_runtime.read
     tenant.user.read                 workload.read`
@@ -66,8 +68,9 @@ describe('what comes without a role', () => {
     expect(membershipKeys).toEqual({ 'tenant.project.read_own': 'tenant', 'project.read': 'project' })
   })
 
-  test('TI-25 a service account may ask about itself, turn its key into a token, end its own and ask about its tenant’s; a node does what is its own; no other class has anything by being what it is', () => {
-    expect(Object.keys(classKeys)).toEqual(['service_account', 'node_agent'])
+  test('TI-25 a service account may ask about itself, turn its key into a token, end its own and ask about its tenant’s; a node does what is its own; an operator turns its credential into a token; no other class has anything by being what it is', () => {
+    expect(Object.keys(classKeys)).toEqual(['service_account', 'node_agent', 'shared_runtime_operator'])
+    expect([...classKeys.shared_runtime_operator!]).toEqual(['shared_runtime.token.issue'])
     expect([...classKeys.node_agent!].sort()).toEqual(['node.certificate.renew', 'node.task.read', 'node.task.report'])
     expect([...classKeys.service_account!].sort()).toEqual([
       'auth.token.introspect',
@@ -75,6 +78,16 @@ describe('what comes without a role', () => {
       'auth.token.revoke_own',
       'me.read',
     ])
+  })
+
+  test('MI-04 MI-05 an operator reads its runtime, reports, takes what is left for it and sees allocations; attach and detach can be delegated, and nothing else', () => {
+    expect([...operatorKeys].sort()).toEqual([
+      'shared_runtime.allocation.read',
+      'shared_runtime.credential.deliver',
+      'shared_runtime.report',
+      'tenant.shared_runtime.read',
+    ])
+    expect(delegatedKeys).toEqual({ attach: 'shared_runtime.attach', detach: 'shared_runtime.detach' })
   })
 
   test('DE-10 no rule takes away what is the person’s own, and everything else can be ruled', () => {
@@ -98,6 +111,12 @@ test('RP-10 a custom role holds what is of its tier, without the keys that have 
     'auth.token.revoke_own',
     'project.access_grant.read_own',
     'project.access_grant.revoke_own',
+    'shared_runtime.allocation.read',
+    'shared_runtime.attach',
+    'shared_runtime.credential.deliver',
+    'shared_runtime.detach',
+    'shared_runtime.report',
+    'shared_runtime.token.issue',
   ]
   for (const tier of ['tenant', 'project'] as const)
     expect(having((action) => isGrantable(action, tier))).toEqual(

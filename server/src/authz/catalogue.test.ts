@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fixedId } from '../kernel/ids.ts'
-import { actions, classKeys, isAction, membershipKeys, relationKeys } from './actions.ts'
+import { actions, classKeys, delegatedKeys, isAction, membershipKeys, operatorKeys, relationKeys } from './actions.ts'
 import {
   builtinRoleNames,
   builtinRoles,
@@ -243,11 +243,18 @@ test('DE-08 what no table names is given by a relation or a class alone, and no 
     'project.access_grant.read_own',
     'project.access_grant.revoke_own',
     'project.member.leave',
+    'shared_runtime.allocation.read',
+    'shared_runtime.attach',
+    'shared_runtime.credential.deliver',
+    'shared_runtime.detach',
+    'shared_runtime.report',
+    'shared_runtime.token.issue',
     'tenant.project.read_own',
     'tenant.user.leave',
   ])
   const byBeing = [...Object.values(relationKeys), ...Object.values(classKeys)].flatMap((keys) => [...keys])
-  const related: string[] = [...byBeing, ...Object.keys(membershipKeys)]
+  const ofOperators = [...operatorKeys, ...Object.values(delegatedKeys)]
+  const related: string[] = [...byBeing, ...ofOperators, ...Object.keys(membershipKeys)]
   for (const key of rest) {
     expect(related).toContain(key)
     expect(actions[key as keyof typeof actions]).toMatchObject({ override_eligible: false, fit_for_service_accounts: false })

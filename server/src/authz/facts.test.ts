@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Statement } from '../db/statement.ts'
 import type { Constraint } from '../policies/constraint.ts'
 import { type Actor, newTrail, type Work } from '../work/work.ts'
+import { operatorKeys } from './actions.ts'
 import { permissionsOf } from './catalogue.ts'
 import { blank, type Circumstances, factsOf, nobody, readFacts, readFactsIn } from './facts.ts'
 import { nowhere, type Place, platformKind, selfKind, thePlatform } from './kind.ts'
@@ -55,7 +56,7 @@ describe('the input of a decision', () => {
       platform: { allowed: permissionsOf('platform_ops'), by_disabled: none },
       tenant: { allowed: permissionsOf('tenant_viewer'), by_disabled: none, is_member: true, is_suspended: false },
       project: { allowed: permissionsOf('project_viewer'), by_disabled: none, is_member: true, is_archived: false },
-      resource: { type: 'project', tenant_id: 'aurora', project_id: 'training', relations: new Set(['self']) },
+      resource: { type: 'project', tenant_id: 'aurora', project_id: 'training', shared_runtime_id: null, relations: new Set(['self']) },
       now,
       elevations: [],
       constraints,
@@ -171,7 +172,7 @@ describe('what is read for a work', () => {
   })
 
   test('DE-05 of a machine no person’s standing is read, whatever its id', async () => {
-    for (const type of ['workload', 'shared_runtime_operator', 'platform_operator', 'system'] as const) {
+    for (const type of ['workload', 'platform_operator', 'system'] as const) {
       const { asked, work } = told([{ n: 1, ...row() }], [[rule]])
       const facts = await readFacts(work({ type, id: 'alice' }), 'organization', inTraining)
       expect(asked).toEqual([[true, ['aurora'], ['training']]])
@@ -190,6 +191,45 @@ describe('what is read for a work', () => {
     })
     const token = { jti: 'j', tenant_id: 'aurora', project_id: 'training', actions: new Set(['storage.read']) }
     expect((await readFacts(work({ type: 'service_account', id: 'robot', token }), 'project', inTraining)).token).toBe(token)
+  })
+
+  describe('of an operator', () => {
+    const robot = { type: 'shared_runtime_operator', id: 'runtime-7' } as const
+    const found = {
+      ...{ n: 1, user_id: 'runtime-7', home_tenant_id: 'aurora', tenant_state: 'active', project_state: 'active' },
+      ...{ is_live: true, is_attached: true, is_eligible: false, delegated_actions: [] as string[] },
+    }
+    const standing = (rows: unknown[]) => {
+      const many = async ({ text, parse }: Statement<unknown>) => (text.includes('shared_app_runtimes') ? rows.map(parse) : [])
+      return readFacts({ ...told([], [[]]).work(robot), tx: { many, now } } as unknown as Work, 'shared_runtime', inTraining)
+    }
+
+    test('MI-02 DE-05 its runtime’s record is read, and no person’s; its tenant and its runtime bound it where no token is shown', async () => {
+      const facts = await standing([found])
+      expect(facts).toMatchObject({
+        actor: { id: 'runtime-7', is_disabled: false },
+        token: { tenant_id: 'aurora', project_id: null, shared_runtime_id: 'runtime-7', actions: null },
+        tenant: { allowed: operatorKeys, is_member: true },
+        project: { is_member: true, is_eligible: false },
+        may_know: true,
+      })
+      for (const { allowed } of [facts.platform, facts.project]) expect([...allowed]).toEqual([])
+    })
+
+    test('MI-07 while its runtime is disabled it belongs nowhere, and still knows its own tenant; one that is gone is nobody', async () => {
+      expect(await standing([{ ...found, is_live: false }])).toMatchObject({
+        ...{ actor: { is_disabled: false }, tenant: { is_member: false }, project: { is_member: false }, may_know: true },
+      })
+      expect(await standing([])).toMatchObject({ actor: { is_disabled: true }, token: null, may_know: false })
+    })
+
+    test('MI-05 what its tenant has delegated comes to the list, and no other word does', async () => {
+      const given = async (delegated_actions: string[]) =>
+        [...(await standing([{ ...found, delegated_actions }])).tenant.allowed].filter((key) => !operatorKeys.has(key as never))
+      expect(await given(['attach'])).toEqual(['shared_runtime.attach'])
+      expect(await given(['detach', 'attach'])).toEqual(['shared_runtime.detach', 'shared_runtime.attach'])
+      expect(await given(['tenant.shared_runtime.manage', 'constructor', '__proto__', ''])).toEqual([])
+    })
   })
 
   test('SG-16 a node stands alone: in no tenant, without a role; an unknown or retired one is nobody', async () => {

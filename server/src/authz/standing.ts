@@ -182,7 +182,7 @@ const standingOfOperator = (row: OperatorStandingRow): Standing => {
   const { user_id, home_tenant_id, tenant_state, project_state, is_live, is_attached, is_eligible, delegated_actions } = row
   const stranger = { ...strangerRow(user_id), tenant_state, project_state, is_tenant_member: is_live, is_project_member: is_attached }
   const home = { tenant_id: home_tenant_id, project_id: null, shared_runtime_id: user_id, actions: null }
-  const delegated = delegated_actions.flatMap((word) => delegatedKeys[word] ?? [])
+  const delegated = delegated_actions.flatMap((word) => (Object.hasOwn(delegatedKeys, word) ? delegatedKeys[word]! : []))
   const { platform, tenant, project } = worked(stranger, [], '')
   const allowed: ReadonlySet<string> = delegated.length === 0 ? operatorKeys : new Set([...operatorKeys, ...delegated])
   const grants = { platform, tenant: { ...tenant, allowed }, project: { ...project, is_eligible } }
