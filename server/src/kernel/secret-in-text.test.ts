@@ -5,6 +5,7 @@ import { privateKeyTexts } from '../../../test/ssh-hostile-texts.ts'
 import { newKeyLine } from '../../../test/ssh-key-lines.ts'
 import { newSecret } from '../service-accounts/key-secret.ts'
 import { holdsSecret } from './secret-in-text.ts'
+import { secretsBeginning } from './spelled-secret.ts'
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const token = await new SignJWT({ sub: 'somebody' }).setProtectedHeader({ alg: 'ES256' }).sign(privateKey)
@@ -12,7 +13,9 @@ const secret = newSecret().reveal()
 
 describe('a text that holds a secret', () => {
   test('TI-18 is known wherever in it the secret stands', () => {
-    for (const kept of [secret, secret.slice(0, -6), newSecret().reveal(), `ghne_${'e'.repeat(43)}`, token, `a.b.${token}`, `${token}.c`])
+    const others = ['ghro_', 'ghwd_'].map((prefix) => secretsBeginning(prefix).make().reveal())
+    const known = [secret, secret.slice(0, -6), newSecret().reveal(), ...others, `ghne_${'e'.repeat(43)}`]
+    for (const kept of [...known, token, `a.b.${token}`, `${token}.c`])
       for (const text of [
         kept,
         `x${kept}`,
@@ -66,6 +69,7 @@ describe('a text that holds a secret', () => {
       'the prefix is ghsa_ and 43 characters follow',
       `ghsa_${'a'.repeat(42)}`,
       `ghne_${'a'.repeat(42)}`,
+      `ghro_${'a'.repeat(42)}`,
       `ghnx_${'a'.repeat(43)}`,
       'eyJ',
       'eyJ... is how a token begins',

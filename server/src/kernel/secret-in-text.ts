@@ -1,5 +1,9 @@
-/** One of ours, a service account's or a node's, wherever it stands. Its checksum may be missing: whoever has the rest can make it. */
-const ours = /gh(?:sa|ne)_[A-Za-z0-9_-]{43}/
+/**
+ * One of ours, wherever it stands: of a service account, a node, the operator of a runtime, or a secret on its way. Its checksum may be
+ * missing: whoever has the rest can make it.
+ */
+const ours = /gh(?:sa|ne|ro|wd)_[A-Za-z0-9_-]{43}/
+const prefixes = ['ghsa_', 'ghne_', 'ghro_', 'ghwd_']
 /** How every header of a signed token begins, `{"` in base64url, and no header is shorter. */
 const header = /eyJ[A-Za-z0-9_-]{10}/
 
@@ -33,6 +37,6 @@ const holdsPrivateKey = (text: string): boolean =>
 
 /** Whether a secret, a signed token or a private key stands in a text that is meant for something else. */
 export const holdsSecret = (text: string): boolean =>
-  ((text.includes('ghsa_') || text.includes('ghne_')) && ours.test(text)) ||
+  (prefixes.some((prefix) => text.includes(prefix)) && ours.test(text)) ||
   (text.includes('eyJ') && holdsSignedToken(text)) ||
   holdsPrivateKey(text)

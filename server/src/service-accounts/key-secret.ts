@@ -1,24 +1,9 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { Secret } from '../kernel/secret.ts'
+import type { Secret } from '../kernel/secret.ts'
+import { secretsBeginning } from '../kernel/spelled-secret.ts'
 
-/** By this a scanner knows one of ours wherever it was left lying. */
-const prefix = 'ghsa_'
-const body_bytes = 32
-const checksum_length = 6
-
-const checksumOf = (spelled: string): string => createHash('sha256').update(spelled).digest('base64url').slice(0, checksum_length)
-
-/** A new secret of a service account's key: the prefix, 256 bits of chance, and a checksum of both. */
-export const newSecret = (): Secret => {
-  const spelled = `${prefix}${randomBytes(body_bytes).toString('base64url')}`
-  return new Secret(`${spelled}${checksumOf(spelled)}`)
-}
-
-const pattern = new RegExp(`^${prefix}[A-Za-z0-9_-]{43}[A-Za-z0-9_-]{${checksum_length}}$`)
-
-/** Whether a text can be a secret of ours at all: a typing error, or something that only looks like one, is known by its checksum. */
-export const isSpelledAsSecret = (text: string): boolean =>
-  pattern.test(text) && checksumOf(text.slice(0, -checksum_length)) === text.slice(-checksum_length)
+/** Those of service accounts' keys. */
+export const { make: newSecret, isSpelled: isSpelledAsSecret } = secretsBeginning('ghsa_')
 
 /** What is kept of a secret. */
 export interface SecretHash {
