@@ -1,5 +1,8 @@
 -- Runtimes that a tenant owns and its projects share, and who operates them.
 
+-- room: task-signers takes task_signers
+-- room: node-tasks takes node_tasks
+
 -- room: shared-runtimes
 create table shared_app_runtimes (
   id                   uuid primary key,

@@ -26,14 +26,12 @@ import type { KeySet } from './keys/key-set.ts'
 import { publicKeys } from './keys/public-keys.ts'
 import type { Sign } from './keys/signer.ts'
 import { signingKeyRoutes } from './keys/signing-key-routes.ts'
+import { type NodeTasks, nodeTaskRoutes } from './node-tasks/node-task-routes.ts'
+import type { TaskSubscribers } from './node-tasks/task-subscribers.ts'
 import { authorityEnvelopes } from './nodes/authority.ts'
 import type { NodeTrust } from './nodes/make-enrolment.ts'
-import { taskSignerEnvelopes } from './nodes/make-signer.ts'
 import { nodeTrustWith } from './nodes/node-routes.ts'
 import type { NodeSubscribers } from './nodes/node-subscribers.ts'
-import { type NodeTasks, nodeTaskRoutes } from './nodes/node-task-routes.ts'
-import type { TaskSigning } from './nodes/task-signing.ts'
-import type { TaskSubscribers } from './nodes/task-subscribers.ts'
 import { holding } from './oauth/holder.ts'
 import { oauthWith } from './oauth/oauth-routes.ts'
 import { proofUsing } from './oauth/used-proofs.ts'
@@ -52,6 +50,9 @@ import type { RuntimeSubscribers } from './shared-runtimes/shared-runtime.ts'
 import { sharedRuntimeRoutes } from './shared-runtimes/shared-runtime-routes.ts'
 import { sshKeyRoutes } from './ssh-keys/ssh-key-routes.ts'
 import { sshSessionRoutes } from './ssh-sessions/ssh-session-routes.ts'
+import { taskSignerEnvelopes } from './task-signers/make-signer.ts'
+import { taskSignerRoutes } from './task-signers/task-signer-routes.ts'
+import type { TaskSigning } from './task-signers/task-signing.ts'
 import type { TenancySubscribers } from './tenancy/subscribers.ts'
 import { tenancyRoutes } from './tenancy/tenancy-routes.ts'
 import { endTokensOfOrganization, endTokensOfProject } from './tokens/end-with-scope.ts'
@@ -169,6 +170,7 @@ export const composed = ({ database, fresh, append, verify, cursor_key, tokens, 
       ...oauth.routes,
       ...trust.routes,
       ...nodeTaskRoutes(tasks, taskSubscribers(tasks.signing)),
+      ...taskSignerRoutes(tasks.tendSoon),
     ],
     documents: [publicKeys(keys.want), ...oauth.documents],
     database,

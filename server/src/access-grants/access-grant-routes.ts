@@ -1,7 +1,7 @@
 import * as grants from '@gatehouse/contract/access-grants'
 import { listMemberSshKeys as ListMemberSshKeys } from '@gatehouse/contract/ssh-keys'
 import { answer, answerAgain } from '../http/answer.ts'
-import type { TaskSigning } from '../nodes/task-signing.ts'
+import type { TaskSigning } from '../task-signers/task-signing.ts'
 import { createAccessGrant } from './create-access-grant.ts'
 import { listAccessGrants } from './list-access-grants.ts'
 import { listMemberSshKeys } from './list-member-ssh-keys.ts'

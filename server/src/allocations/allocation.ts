@@ -3,7 +3,7 @@ import type { Project } from '@gatehouse/contract/projects'
 import { Exactly, Instant, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import type { Kind, Place } from '../authz/kind.ts'
-import type { TaskSigning } from '../nodes/task-signing.ts'
+import type { TaskSigning } from '../task-signers/task-signing.ts'
 import type { Work } from '../work/work.ts'
 
 /** One as its table has it. */

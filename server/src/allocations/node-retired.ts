@@ -1,7 +1,7 @@
 import { record } from '../audit/record.ts'
 import { systemProof } from '../authz/authorize.ts'
+import { supersedeTasks } from '../node-tasks/node-task-queries.ts'
 import type { NodeSubscribers } from '../nodes/node-subscribers.ts'
-import { supersedeTasks } from '../nodes/node-task-queries.ts'
 import { type AllocationParts, recordedOf } from './allocation.ts'
 import { lockOnNode, setAbandoned, setCleared } from './allocation-queries.ts'
 import { endAllocation } from './end-allocation.ts'

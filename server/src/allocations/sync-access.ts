@@ -1,6 +1,6 @@
 import { systemProof } from '../authz/authorize.ts'
 import { Problem } from '../kernel/problem.ts'
-import type { TaskSigning } from '../nodes/task-signing.ts'
+import type { TaskSigning } from '../task-signers/task-signing.ts'
 import type { Work } from '../work/work.ts'
 import { type AllocationRow, nothingSent, type Synced } from './allocation.ts'
 import { isSetSent } from './allocation-queries.ts'

@@ -1,6 +1,6 @@
 import { record } from '../audit/record.ts'
 import { systemProof } from '../authz/authorize.ts'
-import type { FinishedTask } from '../nodes/task-subscribers.ts'
+import type { FinishedTask } from '../node-tasks/task-subscribers.ts'
 import type { Work } from '../work/work.ts'
 import { type AllocationParts, type AllocationRow, recordedOf } from './allocation.ts'
 import { confirmGeneration, isSetSent, lockAllocation, moveAllocation, setCleared } from './allocation-queries.ts'

@@ -1,7 +1,7 @@
 import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
+import { tendEach } from '../audit/tend-each.ts'
 import type { Database } from '../db/database.ts'
-import { tendEach } from '../nodes/tend-each.ts'
 import type { Work } from '../work/work.ts'
 import { type AllocationParts, type AllocationRow, recordedOf } from './allocation.ts'
 import { allocationsOwed, isOwed, lockAllocation } from './allocation-queries.ts'

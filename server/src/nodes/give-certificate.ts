@@ -3,11 +3,11 @@ import type { enrolNode } from '@gatehouse/contract/nodes'
 import type { Reply } from '@gatehouse/contract/operation'
 import type { Id } from '@gatehouse/contract/shapes'
 import type { Authorized } from '../authz/authorize.ts'
+import { toldSigners } from '../task-signers/task-signer-queries.ts'
 import type { Work } from '../work/work.ts'
 import type { Authority } from './authority.ts'
 import { endCertificatesBut, type GivenCertificate, insertCertificate } from './certificate-queries.ts'
 import { issueNodeCertificate, sha256Of, spkiOf } from './issue-certificate.ts'
-import { toldSigners } from './task-signer-queries.ts'
 
 /** Early enough that a day without the control plane costs no node its identity. */
 const renew_after_ms = 8 * 3600 * 1000

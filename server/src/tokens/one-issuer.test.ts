@@ -17,7 +17,7 @@ test('TI-01 nothing signs but the signer of tokens, that of checkpoints and that
   expect(holding(makesSignatures, texts)).toEqual([
     'server/src/installation/checkpoint.ts',
     'server/src/keys/signer.ts',
-    'server/src/nodes/task-signing.ts',
+    'server/src/task-signers/task-signing.ts',
   ])
 })
 

@@ -3,12 +3,9 @@ import type { Id } from '@gatehouse/contract/shapes'
 import type { Action } from '../authz/actions.ts'
 import type { Authorized } from '../authz/authorize.ts'
 import { newId } from '../kernel/ids.ts'
+import { type TaskSigning, task_lifetime_ms } from '../task-signers/task-signing.ts'
 import type { Work } from '../work/work.ts'
 import { insertTask, supersedeTasks, type TaskRow } from './node-task-queries.ts'
-import type { TaskSigning } from './task-signing.ts'
-
-/** How long a task may wait to be performed; then it is signed anew, or nobody wants it any more. */
-export const task_lifetime_ms = 3600 * 1000
 
 /** Which of an allocation's tasks under way give way to one of this type; null: all of them. */
 const superseding: Readonly<Record<TaskType, readonly TaskType[] | null>> = {

@@ -3,11 +3,11 @@ import { record } from '../audit/record.ts'
 import { authorize } from '../authz/authorize.ts'
 import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
-import { nodeKind } from './node.ts'
-import { findNode } from './node-queries.ts'
+import { nodeKind } from '../nodes/node.ts'
+import { findNode } from '../nodes/node-queries.ts'
+import type { TaskSigning } from '../task-signers/task-signing.ts'
 import { shownTask } from './node-task-queries.ts'
 import { queueTask } from './queue-task.ts'
-import type { TaskSigning } from './task-signing.ts'
 
 export const probeNode =
   (signing: TaskSigning): Answering<typeof Op> =>

@@ -4,8 +4,8 @@ import { authorize } from '../authz/authorize.ts'
 import { platformKind, thePlatform } from '../authz/kind.ts'
 import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
-import { task_lifetime_ms } from './queue-task.ts'
 import { activateSigner, beginGraceOfSigner, liveSigners, lockSigners } from './task-signer-queries.ts'
+import { task_lifetime_ms } from './task-signing.ts'
 
 /** Who is queuing at this moment may have read the former version, and a node's clock may be behind by as much. */
 const settling_ms = 2 * 60 * 1000

@@ -1,14 +1,14 @@
 import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
+import { tendEach } from '../audit/tend-each.ts'
 import { systemProof } from '../authz/authorize.ts'
 import type { Database } from '../db/database.ts'
+import type { TaskSigning } from '../task-signers/task-signing.ts'
 import type { Work } from '../work/work.ts'
 import { recordedTask } from './node-task.ts'
 import { countOverdue, expireTask, lockTaskToRenew, noteOverdue, type TaskRow, tasksToRenew } from './node-task-queries.ts'
 import { insertSigned } from './queue-task.ts'
-import type { TaskSigning } from './task-signing.ts'
 import type { TaskSubscribers } from './task-subscribers.ts'
-import { tendEach } from './tend-each.ts'
 
 export interface TaskTending {
   readonly database: Database

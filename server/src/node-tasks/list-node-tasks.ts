@@ -1,8 +1,8 @@
 import type { listNodeTasks as Op } from '@gatehouse/contract/nodes'
 import { authorize } from '../authz/authorize.ts'
 import { type Answering, listed } from '../http/answer.ts'
-import { nodeKind } from './node.ts'
-import { findNode } from './node-queries.ts'
+import { nodeKind } from '../nodes/node.ts'
+import { findNode } from '../nodes/node-queries.ts'
 import { tasksOfNode } from './node-task-queries.ts'
 
 export const listNodeTasks: Answering<typeof Op> = async (work, { params, slice }) => {

@@ -1,7 +1,7 @@
-import type { Append } from '../audit/append.ts'
 import type { Database } from '../db/database.ts'
 import { newId } from '../kernel/ids.ts'
 import { systemWork, type Work } from '../work/work.ts'
+import type { Append } from './append.ts'
 
 interface Parts {
   readonly database: Database

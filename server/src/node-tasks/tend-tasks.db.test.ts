@@ -7,7 +7,7 @@ import { placedAllocation, probed, queued } from '../../../test/task-world.ts'
 import { appendWith } from '../audit/append.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import { auditKey } from '../installation/own-secrets.ts'
-import { taskSigning } from './task-signing.ts'
+import { taskSigning } from '../task-signers/task-signing.ts'
 import { tendTasks } from './tend-tasks.ts'
 
 let live: LiveServer

@@ -8,6 +8,9 @@ import { Problem } from '../kernel/problem.ts'
 import { boundOfSigner } from './make-signer.ts'
 import { activeSigner } from './task-signer-queries.ts'
 
+/** How long a task may wait to be performed; then it is signed anew, or nobody wants it any more. */
+export const task_lifetime_ms = 3600 * 1000
+
 export type UnsignedTask = Omit<SignedTask, 'kid' | 'signature'>
 
 export interface TaskSigning {
