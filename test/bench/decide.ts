@@ -5,12 +5,12 @@ import { compareHttp } from './decide/http.ts'
 import { installPeers } from './decide/peers.ts'
 import { compareSizes } from './decide/size.ts'
 import { openWorld } from './decide/world.ts'
+import { wantedParts } from './wanted-parts.ts'
 
 const parts = { engines: compareEngines, http: compareHttp, size: compareSizes }
-const wanted = process.argv.slice(3)
+const wanted = wantedParts(parts)
 await installPeers()
-for (const [name, part] of Object.entries(parts)) {
-  if (wanted.length > 0 && !wanted.includes(name)) continue
+for (const [name, part] of wanted) {
   // A world of its own for each part: it can grow and not shrink.
   const issuer = await localIssuer()
   const world = await openWorld(issuer.issuer)

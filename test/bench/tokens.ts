@@ -5,16 +5,16 @@ import { compareIssuance } from './tokens/issue.ts'
 import { startAll } from './tokens/servers.ts'
 import { compareValidation } from './tokens/validate.ts'
 import { compareVerification } from './tokens/verify.ts'
+import { wantedParts } from './wanted-parts.ts'
 
 const parts = { issue: compareIssuance, validate: compareValidation, verify: compareVerification }
-const wanted = process.argv.slice(3)
+const wanted = wantedParts(parts)
 const issuer = await localIssuer()
 const world = await openWorld(issuer.issuer)
 try {
   const servers = await startAll(world, issuer)
   try {
-    for (const [name, part] of Object.entries(parts)) {
-      if (wanted.length > 0 && !wanted.includes(name)) continue
+    for (const [name, part] of wanted) {
       const began = performance.now()
       const { figures, promises } = await part(world, servers)
       console.log(`\n${figures}\n`)
