@@ -13,6 +13,8 @@ export interface GivenTier {
   is_member?: boolean
   is_suspended?: boolean
   is_archived?: boolean
+  /** Of a project, for an operator: on the list of those that it may attach. */
+  is_eligible?: boolean
   roles?: string[]
   disabled_roles?: string[]
   permissions?: string[]
@@ -36,8 +38,8 @@ export interface GivenConstraint {
 }
 export interface Given extends Partial<Record<Tier, GivenTier>> {
   actor?: { type?: DecisionInput['actor']['type']; is_disabled?: boolean }
-  token?: { tenant_id?: Where; project_id?: Where; actions?: string[] }
-  resource?: { in?: Tier; type?: string; relations?: Relation[] }
+  token?: { tenant_id?: Where; project_id?: Where; shared_runtime_id?: Where; actions?: string[] }
+  resource?: { in?: Tier; type?: string; shared_runtime_id?: Where; relations?: Relation[] }
   elevations?: GivenElevation[]
   constraints?: GivenConstraint[]
   attributes?: Record<string, unknown>
@@ -91,9 +93,13 @@ export const resourceTypeOf = (action: Action, given: Given): string =>
   given.resource?.type ?? (given.resource?.relations?.includes('self') ? 'user' : typeOf[placeOf(action, given)])
 
 const idOf = (kind: 'tenant' | 'project', where: Where | undefined) => (where === undefined ? null : `${kind} ${where}`)
-const tokenOf = ({ tenant_id, project_id, actions }: NonNullable<Given['token']>): TokenBounds => ({
+/** A runtime's operator goes by its id. */
+const runtimeOf = (where: Where | undefined) =>
+  where === undefined ? {} : { shared_runtime_id: where === 'here' ? 'actor' : 'runtime elsewhere' }
+const tokenOf = ({ tenant_id, project_id, shared_runtime_id, actions }: NonNullable<Given['token']>): TokenBounds => ({
   tenant_id: idOf('tenant', tenant_id),
   project_id: idOf('project', project_id),
+  ...runtimeOf(shared_runtime_id),
   actions: actions ? new Set(actions) : null,
 })
 
@@ -131,11 +137,17 @@ export const inputOf = (action: Action, given: Given): DecisionInput => {
     token: given.token ? tokenOf(given.token) : null,
     platform: grantsOf('platform', platform),
     tenant: { ...grantsOf('tenant', tenant), is_member: tenant?.is_member ?? false, is_suspended: tenant?.is_suspended ?? false },
-    project: { ...grantsOf('project', project), is_member: project?.is_member ?? false, is_archived: project?.is_archived ?? false },
+    project: {
+      ...grantsOf('project', project),
+      is_member: project?.is_member ?? false,
+      is_archived: project?.is_archived ?? false,
+      ...(project?.is_eligible === undefined ? {} : { is_eligible: project.is_eligible }),
+    },
     resource: {
       type: resource_type,
       tenant_id: place === 'platform' ? null : idOf('tenant', 'here'),
       project_id: place === 'project' ? idOf('project', 'here') : null,
+      ...runtimeOf(resource?.shared_runtime_id),
       relations: new Set(resource?.relations),
     },
     now: noon,

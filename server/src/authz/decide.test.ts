@@ -40,7 +40,9 @@ describe('the rows as a whole', () => {
       'attributes',
       'unspeakable',
     ]
-    const inTier = ['is_member', 'is_suspended', 'is_archived', 'roles', 'disabled_roles', 'permissions', 'disabled_permissions']
+    const inTier = [
+      ...['is_member', 'is_suspended', 'is_archived', 'is_eligible', 'roles', 'disabled_roles', 'permissions', 'disabled_permissions'],
+    ]
     const inRule = ['scope', 'key', 'actions', 'condition', 'time_zone', 'is_locked', 'state']
     for (const { given, ...row } of cases) {
       expect(Object.keys(row).sort()).toEqual(['action', 'because', 'expect', 'proves', 'source'])
@@ -50,8 +52,8 @@ describe('the rows as a whole', () => {
       for (const each of given.elevations ?? [])
         expect(['scope', 'where', 'actions', 'starts_at', 'ends_at']).toEqual(expect.arrayContaining(spelledKeys(each)))
       expect(['type', 'is_disabled']).toEqual(expect.arrayContaining(spelledKeys(given.actor)))
-      expect(['tenant_id', 'project_id', 'actions']).toEqual(expect.arrayContaining(spelledKeys(given.token)))
-      expect(['in', 'type', 'relations']).toEqual(expect.arrayContaining(spelledKeys(given.resource)))
+      expect(['tenant_id', 'project_id', 'shared_runtime_id', 'actions']).toEqual(expect.arrayContaining(spelledKeys(given.token)))
+      expect(['in', 'type', 'shared_runtime_id', 'relations']).toEqual(expect.arrayContaining(spelledKeys(given.resource)))
     }
   })
 })

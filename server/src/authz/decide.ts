@@ -110,10 +110,16 @@ export const isOverridden = (action: Action, input: Pick<DecisionInput, 'platfor
 export const isGivenByClass = (action: Action, { actor }: Pick<DecisionInput, 'actor'>): boolean =>
   classKeys[actor.type]?.has(action) ?? false
 
+/** An operator is its runtime's, and its token says so: one that leaves a bound open is good for nothing. */
+const isOfOwnRuntime = ({ actor, token, resource }: Pick<DecisionInput, 'actor' | 'token' | 'resource'>): boolean =>
+  typeof token?.tenant_id === 'string' && token.shared_runtime_id === actor.id && resource.shared_runtime_id === actor.id
+
 /** A token that is bound to a project reaches what is judged there, and that project's own record. What its bearer is, it need not say. */
 export const isWithinToken = (action: Action, input: Pick<DecisionInput, 'actor' | 'token' | 'resource'>): boolean => {
-  const { token, resource } = input
-  if (!token || isGivenByClass(action, input)) return true
+  const { actor, token, resource } = input
+  if (isGivenByClass(action, input)) return true
+  if (actor.type === 'shared_runtime_operator' && !isOfOwnRuntime(input)) return false
+  if (!token) return true
   if (token.actions && !token.actions.has(action)) return false
   if (token.tenant_id !== null && token.tenant_id !== resource.tenant_id) return false
   if (token.shared_runtime_id && token.shared_runtime_id !== resource.shared_runtime_id) return false
@@ -141,8 +147,8 @@ export const elevationFor = (action: Action, input: DecisionInput): Elevation | 
 
 /** An operator belongs to its tenant while its runtime is live, and to a project while that is attached, or, to attach it, may be. */
 const isOperatorMember = (action: Action, { tenant, project, resource }: DecisionInput): boolean => {
-  if (!tenant.is_member || resource.project_id === null) return tenant.is_member
-  return action === 'shared_runtime.attach' ? project.is_eligible === true : project.is_member
+  if (action === 'shared_runtime.attach') return tenant.is_member && project.is_eligible === true
+  return tenant.is_member && (resource.project_id === null || project.is_member)
 }
 
 /** A project's own record is also for those who belong to the project and, being machines, to no tenant. */
@@ -160,7 +166,9 @@ export const isGivenByRelation = (action: Action, { actor, resource }: DecisionI
   return false
 }
 
+/** To people and service accounts: an operator has what is on its list, and attached is not at home. */
 export const isGivenByMembership = (action: Action, input: DecisionInput): boolean => {
+  if (input.actor.type === 'shared_runtime_operator') return false
   const where = membershipKeys[action]
   return where !== undefined && input[where].is_member
 }
