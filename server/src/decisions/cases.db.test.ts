@@ -29,8 +29,8 @@ interface World {
   /** Also his, and not what is asked about. */
   other_tenant: string
   other_project: string
-  /** Of whom the row speaks: the person, or a service account. */
-  actor: { type: 'user' | 'service_account'; id: string }
+  /** Of whom the row speaks: the person, a service account, or a runtime's operator. */
+  actor: { type: 'user' | 'service_account' | 'shared_runtime_operator'; id: string }
 }
 
 /** Where the service account of a row lives, if one could stand so: its project bounds it whether or not it shows a token. */
@@ -43,9 +43,31 @@ const homeOf = ({ actor, token, platform, tenant, project }: Given): 'here' | 'n
   return tenant_id === 'here' ? 'next door' : tenant_id === 'elsewhere' ? 'abroad' : null
 }
 
+const onList = [
+  'tenant.shared_runtime.read',
+  'shared_runtime.report',
+  'shared_runtime.credential.deliver',
+  'shared_runtime.allocation.read',
+]
+const delegable: Record<string, string> = { 'shared_runtime.attach': 'attach', 'shared_runtime.detach': 'detach' }
+
+/** Whether a runtime could be so that its operator stands as a row says: what it shows as a token, its own record says alike. */
+const isOfRuntime = ({ actor, token, platform, tenant, elevations }: Given): boolean => {
+  const { permissions = [], disabled_permissions } = tenant ?? {}
+  return (
+    actor?.type === 'shared_runtime_operator' &&
+    token?.tenant_id !== undefined &&
+    token.shared_runtime_id === 'here' &&
+    !(token.actions ?? token.project_id ?? platform ?? elevations ?? disabled_permissions) &&
+    onList.every((key) => permissions.includes(key)) &&
+    permissions.every((key) => onList.includes(key) || key in delegable)
+  )
+}
+
 /** Of the rows those that tables and the API can say today; why not, of the others. */
 const whyNot = ({ given }: DecisionCase): string | null => {
   const { actor, token, elevations, platform, tenant, project, constraints = [], unspeakable } = given
+  if (actor?.type === 'shared_runtime_operator') return isOfRuntime(given) ? null : 'no operator stands so, or its token alone says so'
   if (elevations) return 'elevations have no record yet'
   if (actor?.type === 'service_account' && homeOf(given) === null) return 'no service account stands so, or its token alone says so'
   if (actor?.type === 'service_account') return null
@@ -204,12 +226,43 @@ const livesAs = (id: string, given: Given, { person, tenant, project, other_tena
   ]
 }
 
+/** A runtime as its operator's row says, and beside it one of the same organization that may everything everywhere. */
+const operates = (id: string, given: Given, { person, tenant, project, other_tenant, other_project }: World): string[] => {
+  const org_id = given.token?.tenant_id === 'here' ? tenant : other_tenant
+  const ended = { deleted_at: now(), deleted_by: person, delete_reason: 'over', state: 'deleted' }
+  const rests = { disabled_at: now(), disabled_by: person, disable_reason: 'rests', state: 'disabled' }
+  const state = given.actor?.is_disabled ? ended : given.tenant?.is_member ? { state: 'running' } : rests
+  const uuids = (ids: readonly string[]) => `{${ids.join(',')}}`
+  const runtime = (of: object, delegated: readonly string[], eligible: readonly string[]) =>
+    insert('shared_app_runtimes', {
+      ...{ app_slug: 'slurm', app_version: '1', display_name: newId('name'), runtime_backend: 'slurm' },
+      ...{ delegated_actions: delegated, eligible_project_ids: uuids(eligible) },
+      ...{ created_at: now(), created_by: person, updated_at: now(), ...of },
+    })
+  const attached = (shared_runtime_id: string, of: string, project_id: string, end: object = {}) =>
+    insert('shared_runtime_attachments', {
+      ...{ id: newId('attachment'), shared_runtime_id, org_id: of, project_id, contribution_policy: 'all' },
+      ...{ created_at: now(), created_by_type: 'user', created_by: person, updated_at: now(), ...end },
+    })
+  const detached = { detached_at: now(), detached_by_type: 'user', detached_by: person, detach_reason: 'over' }
+  const neighbour = newId('shared_runtime')
+  const delegated = (given.tenant?.permissions ?? []).flatMap((key) => delegable[key] ?? [])
+  const isHere = org_id === tenant
+  return [
+    runtime({ id, org_id, ...state }, delegated, given.project?.is_eligible ? [project] : isHere ? [other_project] : []),
+    ...(isHere ? [attached(id, tenant, project, detached), attached(id, tenant, other_project)] : []),
+    ...(given.project?.is_member && isHere ? [attached(id, tenant, project)] : []),
+    runtime({ id: neighbour, org_id: tenant, state: 'running' }, ['attach', 'detach'], [project, other_project]),
+    attached(neighbour, tenant, project),
+  ]
+}
+
 /** The row as rows of tables, in one transaction. */
 const written = async ({ action, given }: Pick<DecisionCase, 'action' | 'given'>): Promise<World> => {
   const [person, tenant, project] = [newId('user'), newId('org'), newId('project')]
-  const isMachine = given.actor?.type === 'service_account'
-  const account = newId('service account')
-  const actor = isMachine ? ({ type: 'service_account', id: account } as const) : ({ type: 'user', id: person } as const)
+  const type = (given.actor?.type ?? 'user') as World['actor']['type']
+  const isMachine = type !== 'user'
+  const actor = { type, id: isMachine ? newId('machine') : person }
   const world: World = { person, tenant, project, other_tenant: newId('org'), other_project: newId('project'), actor }
   const user = { id: person, username: person, oidc_issuer: live.issuer.issuer, oidc_subject: person, created_at: now() }
   const disabled = given.actor?.is_disabled && !isMachine ? { disabled_at: now(), disabled_by: person, disable_reason: 'left' } : {}
@@ -223,7 +276,8 @@ const written = async ({ action, given }: Pick<DecisionCase, 'action' | 'given'>
       return rule(each.scope, world, document)
     }),
     ...beside(world, given),
-    ...(isMachine ? livesAs(account, given, world) : []),
+    ...(type === 'service_account' ? livesAs(actor.id, given, world) : []),
+    ...(type === 'shared_runtime_operator' ? operates(actor.id, given, world) : []),
     ...flip(given, 'disabled'),
   ]
   await live.sql(['begin', ...statements, 'commit'].join('; '))
@@ -245,6 +299,7 @@ const asked = async ({ action, given }: Pick<DecisionCase, 'action' | 'given'>, 
       resource: {
         type: resourceTypeOf(known(action), given),
         ...(isSelf ? { id: person } : {}),
+        ...(given.resource?.shared_runtime_id ? { id: given.resource.shared_runtime_id === 'here' ? actor.id : newId('elsewhere') } : {}),
         ...(place === 'platform' ? {} : { tenant_id: tenant }),
         ...(place === 'project' ? { project_id: project } : {}),
       },
@@ -274,10 +329,11 @@ test('DE-02 most rows are asked through the API, and each that is not has a reas
   const { asked: rows, ...left } = Object.fromEntries(
     [...Map.groupBy(cases, (row) => whyNot(row) ?? 'asked')].map(([why, { length }]) => [why, length]),
   )
-  expect(rows).toBeGreaterThanOrEqual(350)
+  expect(rows).toBeGreaterThanOrEqual(440)
   expect(left).toEqual({
     'elevations have no record yet': 43,
-    'no service account stands so, or its token alone says so': 24,
+    'no operator stands so, or its token alone says so': 19,
+    'no service account stands so, or its token alone says so': 25,
     'these machines have no record yet': 12,
     'JSON cannot spell it': 6,
     'the table takes objects only': 3,

@@ -1,13 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { casesIn, inputOf, known } from '../../../cases/decision-case.ts'
 import { anAction, aWorld, factsIn, type World } from '../../../test/laws/random-world.ts'
 import { type Action, actions } from '../authz/actions.ts'
 import { type Decision, decide, elevationFor } from '../authz/decide.ts'
+import { blank } from '../authz/facts.ts'
 import { explanationOf } from './explain-decision.ts'
 import type { Judged, Readable } from './judge-questions.ts'
 
 const aReadable = fc.record({ global: fc.boolean(), tenant: fc.boolean(), project: fc.boolean() })
 const all: Readable = { global: true, tenant: true, project: true }
+const strangerStanding = blank('actor', false)
 const none: Readable = { global: false, tenant: false, project: false }
 
 const judgedOf = (action: Action, world: World, readable: Readable): Judged => {
@@ -32,6 +35,48 @@ const explained = (action: Action, world: World, readable: Readable) => {
   const judged = judgedOf(action, world, readable)
   return { ...judged, ...explanationOf(judged) }
 }
+
+describe('of an operator', () => {
+  const rows = casesIn('operators.json').filter(({ given }) => given.actor?.type === 'shared_runtime_operator')
+  const told = rows.map(({ because, action: key, given }) => {
+    const action = known(key)
+    const facts = { ...inputOf(action, given), standing: strangerStanding } as unknown as Judged['facts']
+    const decision = decide(action, facts)
+    const judged = { asked: { action }, facts, decision, readable: all } as unknown as Judged
+    return { because, action, decision, ...explanationOf(judged) }
+  })
+
+  test('DE-14 MI-03 the step that settled it is told last, in words of runtimes and lists: it has no role and no membership', () => {
+    expect(told.length).toBeGreaterThanOrEqual(90)
+    for (const { because, decision, steps, missing, roles } of told) {
+      expect([because, stepOf(decision)]).toEqual([because, expect.arrayContaining([steps.at(-1)!.step])])
+      expect([because, roles, missing.length > 0]).toEqual([because, [], decision.decision === 'deny'])
+      expect([because, ...steps.map((each) => each.because), ...missing].slice(1).join(' ')).not.toMatch(/(?<!\.)\brole\b|membership/)
+    }
+  })
+
+  test('DE-14 MI-05 it is told whether a key is on the list, delegated, to be delegated, or out of reach', () => {
+    const of = (wanted: string) => told.find(({ because }) => because === wanted)!
+    const permission = (because: string) => of(because).steps.find(({ step }) => step === 'permission')?.because
+    expect(permission('an operator reads its own runtime')).toBe('The list of what operators may do has tenant.shared_runtime.read.')
+    expect(permission('an operator detaches an attached project where that is delegated')).toBe(
+      'The organization has delegated shared_runtime.detach to the operator of this runtime.',
+    )
+    expect(permission('an operator turns its credential into a token')).toBe(
+      'Every shared_runtime_operator may do shared_runtime.token.issue for itself.',
+    )
+    expect(of('an operator detaches nothing where that is not delegated').missing).toEqual([
+      'The organization must delegate shared_runtime.detach to the operator of this runtime.',
+    ])
+    expect(of('an operator cannot list people').missing).toEqual(['Nobody can give tenant.user.read to an operator.'])
+    expect(of('an operator cannot see an allocation of a project that is not attached').missing).toEqual([
+      'The runtime must be enabled, and the project attached to it.',
+    ])
+    expect(of('an operator attaches no project that is not on its list').missing).toEqual([
+      'The runtime must be enabled, and the project on the list of those that its operator may attach.',
+    ])
+  })
+})
 
 const order = ['actor', 'token', 'override', 'elevation', 'membership', 'permission', 'state', 'constraints']
 /** At which step each answer falls, by the order of the merge. */

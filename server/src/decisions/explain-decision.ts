@@ -13,6 +13,7 @@ import {
   isWithinToken,
 } from '../authz/decide.ts'
 import { type Judged, rolesOf } from './judge-questions.ts'
+import { operatorWords } from './operator-words.ts'
 
 type Step = Explained['steps'][number]
 const step = (name: Step['step'], outcome: Step['outcome'], because: string): Step => ({ step: name, outcome, because })
@@ -20,7 +21,9 @@ const step = (name: Step['step'], outcome: Step['outcome'], because: string): St
 const scopeWords = { global: 'the platform', tenant: 'the organization', project: 'the project' } as const
 const tierWords = { platform: 'the platform', tenant: 'the organization', project: 'the project' } as const
 
-const permissionStep = ({ asked: { action }, facts, decision, readable }: Judged): Step => {
+const isOperator = ({ facts: { actor } }: Judged): boolean => actor.type === 'shared_runtime_operator'
+
+const permissionStepOf = ({ asked: { action }, facts, decision, readable }: Judged): Step => {
   const { tier } = actions[action]
   const giving = readable[tier === 'platform' ? 'global' : tier] ? rolesOf(tier, action, facts).filter(({ gives }) => gives) : []
   const names = giving.map(({ role_name, version, state }) => `${role_name} (version ${version}, ${state})`).join(', ')
@@ -36,11 +39,35 @@ const permissionStep = ({ asked: { action }, facts, decision, readable }: Judged
   return step('permission', 'passed', `A role at ${tierWords[tier]} gives ${action}${names ? `: ${names}` : ''}.`)
 }
 
+const permissionStep = (judged: Judged): Step => {
+  const { asked, facts, decision } = judged
+  if (!isOperator(judged) || isGivenByClass(asked.action, facts)) return permissionStepOf(judged)
+  return decision.reason_code === 'permission_denied'
+    ? step('permission', 'denied', operatorWords.notGiven(asked.action))
+    : step('permission', 'passed', operatorWords.given(asked.action))
+}
+
+const membershipStep = (judged: Judged): Step => {
+  const { action } = judged.asked
+  const { tier } = actions[action]
+  if (!isMember(action, judged.facts))
+    return step(
+      'membership',
+      'denied',
+      isOperator(judged) ? operatorWords.notMember(action) : `The actor has no active membership of ${tierWords[tier]}.`,
+    )
+  if (isOperator(judged)) return step('membership', 'passed', operatorWords.member)
+  return step(
+    'membership',
+    'passed',
+    tier === 'platform' ? 'The platform needs no membership.' : `The actor belongs to ${tierWords[tier]}.`,
+  )
+}
+
 /** The questions in their order, up to the one that settled the matter. What comes after it was not asked, and is not told. */
 const stepsOf = (judged: Judged): Step[] => {
   const { asked, facts, decision } = judged
   const { action } = asked
-  const { tier } = actions[action]
   if (decision.reason_code === 'actor_disabled') return [step('actor', 'denied', 'The actor is disabled.')]
   const steps = [step('actor', 'passed', 'The actor is not disabled.')]
   const tell = (...told: Step[]) => {
@@ -58,11 +85,11 @@ const stepsOf = (judged: Judged): Step[] => {
   if (elevation) return tell(step('elevation', 'passed', 'A live elevation names the action.'), constraintStep(judged, true))
   tell(step('elevation', 'passed', 'No live elevation names the action here.'))
 
-  if (!isMember(action, facts)) return tell(step('membership', 'denied', `The actor has no active membership of ${tierWords[tier]}.`))
-  tell(step('membership', 'passed', tier === 'platform' ? 'The platform needs no membership.' : `The actor belongs to ${tierWords[tier]}.`))
-  const permission = permissionStep(judged)
-  tell(permission)
-  if (permission.outcome === 'denied') return steps
+  for (const next of [membershipStep, permissionStep]) {
+    const told = next(judged)
+    tell(told)
+    if (told.outcome === 'denied') return steps
+  }
 
   const frozen = frozenScope(action, facts)
   if (frozen)
@@ -99,10 +126,12 @@ const missingOf = (judged: Judged): string[] => {
     case 'scope_mismatch':
       return ['A token whose binding and scope reach this action and place.']
     case 'membership_missing':
+      if (isOperator(judged)) return [operatorWords.missingMember(action)]
       return [`An active membership of ${tierWords[tier]}.`, `A role there that gives ${action}: ${rolesGiving(action)}.`]
     case 'role_disabled':
       return ['The role must be enabled again, or another role must give the action.']
     case 'permission_denied':
+      if (isOperator(judged)) return [operatorWords.missingKey(action)]
       return [`A role at ${tierWords[tier]} that gives ${action}: ${rolesGiving(action)}.`]
     case 'policy_constraint_denied':
       return [wayRound(judged)]

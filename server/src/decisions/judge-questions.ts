@@ -32,8 +32,9 @@ const isCaller = (caller: AskedActor, actor: AskedActor) => caller.type === acto
 const wantOf = (actor: AskedActor, { place: { tenant_id, project_id } }: Asked) =>
   wantStanding(actor.type, { user_id: actor.id, tenant_id, project_id })
 
-/** Who has a record: people and service accounts. */
-const hasRecord = ({ type }: AskedActor): boolean => type === 'user' || type === 'service_account'
+/** Who has a record: people, service accounts, and the runtimes of operators. */
+const recorded: readonly AskedActor['type'][] = ['user', 'service_account', 'shared_runtime_operator']
+const hasRecord = ({ type }: AskedActor): boolean => recorded.includes(type)
 const standingIn = (actor: AskedActor, found: Standing | undefined) => (hasRecord(actor) && found ? found : nobody(actor))
 
 /**

@@ -35,6 +35,8 @@ const named = ({ type, id, tenant_id, project_id }: Question['resource']) => ({
   id: id ?? null,
   tenant_id: tenant_id ?? (type === 'organization' ? id : undefined) ?? null,
   project_id: project_id ?? (type === 'project' ? id : undefined) ?? null,
+  // Whose it is, its operator's own record says: named in a place that is not its own, it is like another's.
+  shared_runtime_id: (type === 'shared_runtime' ? id : undefined) ?? null,
 })
 
 /** The registry's own text for a key: what is looked up by it again and again is then found at once. */
@@ -63,14 +65,14 @@ export const readQuestions = async (
   const homes = wanted.length === 0 ? [] : (await fresh.read(wanted)).values
   let read = 0
 
-  const placeOf = ({ id, tenant_id, project_id }: ReturnType<typeof named>, relations: Place['relations']): Place => {
-    if (project_id === null) return { id, tenant_id, project_id, relations }
+  const placeOf = ({ tenant_id, project_id, ...said }: ReturnType<typeof named>, relations: Place['relations']): Place => {
+    if (project_id === null) return { ...said, tenant_id, project_id, relations }
     const home = homes[read]
     read += 1
     // What is not where the question says it is lies nowhere.
     return home === undefined || (tenant_id !== null && tenant_id !== home)
-      ? { id, tenant_id: null, project_id: null, relations }
-      : { id, tenant_id: home, project_id, relations }
+      ? { ...said, tenant_id: null, project_id: null, relations }
+      : { ...said, tenant_id: home, project_id, relations }
   }
 
   return questions.map(({ actor = caller, action: key, resource, attributes = {} }, index) => {
