@@ -5,6 +5,7 @@ import { differenceOf } from './generate/difference.ts'
 import type { Document } from './generate/document.ts'
 import { endpointsDocument } from './generate/endpoints.ts'
 import { openapiDocument } from './generate/openapi.ts'
+import { operatorAllowlistDocument } from './generate/operator-allowlist.ts'
 import { permissionMatrixDocument } from './generate/permission-matrix.ts'
 import { problemsDocument } from './generate/problems.ts'
 import { roomsDocument } from './generate/rooms.ts'
@@ -15,6 +16,7 @@ const documents: readonly Document[] = [
   problemsDocument,
   endpointsDocument,
   openapiDocument,
+  operatorAllowlistDocument,
   permissionMatrixDocument,
   configDocument,
   schemaDocument,

@@ -3,6 +3,7 @@ import type { Operation } from '@gatehouse/contract/operation'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { ProblemBody } from '@gatehouse/contract/shapes'
 import type { TSchema } from 'typebox'
+import { operatorAccess } from './operator-allowlist.ts'
 
 /** What any operation can answer, whatever it is. */
 const always: readonly ProblemCode[] = [
@@ -34,19 +35,29 @@ export const problemsOf = (operation: Operation): ProblemCode[] => [
 
 const codes = (list: readonly string[]) => list.map((code) => `\`${code}\``)
 
-const description = ({ summary, description: more, actions, actors, effect, is_secret_reply, listener }: Operation): string =>
-  [
+/** What the allowlist says of it (MI-10). */
+const ofOperators = (operation: Operation): string | undefined => {
+  const access = operatorAccess(operation)
+  if (!access) return undefined
+  const where = access.is_delegated ? ', where the organization has delegated it to that runtime' : ''
+  return `**On the allowlist** of shared-runtime operators, as ${codes([access.action])}${where}.`
+}
+
+const description = (operation: Operation): string => {
+  const { summary, description: more, actions, actors, effect, is_secret_reply, listener } = operation
+  return [
     summary,
     more,
     `**Permission:** ${codes(actions).join(', or else ')}.`,
     `**Admitted actors:** ${codes(actors).join(', ')}.`,
-    actors.includes('shared_runtime_operator') ? 'On the allowlist of shared-runtime operators.' : undefined,
+    ofOperators(operation),
     listener === 'nodes' ? '**Asked** at the nodes’ own door (`GATEHOUSE_NODES_URL`), and nowhere else.' : undefined,
     effect === 'read' ? undefined : '**Recorded** in the audit log.',
     is_secret_reply ? 'The answer holds a secret: it is shown once and never replayed.' : undefined,
   ]
     .filter((line) => line !== undefined)
     .join('\n\n')
+}
 
 const members = (schema: TSchema) => {
   const { properties = {}, required = [] } = schema as { properties?: Record<string, object>; required?: string[] }
