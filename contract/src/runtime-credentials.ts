@@ -15,7 +15,7 @@ export const RuntimeCredential = Named('RuntimeCredential', {
   shared_runtime_id: Id('shared runtime'),
   name: Type.String(),
   version: Type.Integer(),
-  state: OneOf(['active', 'delivered', 'revoked']),
+  state: OneOf(['active', 'delivered', 'revoked', 'ended_by_restore']),
   created_at: Instant,
   created_by: Id('user'),
   delivered_at: Nullable(Instant),
@@ -45,12 +45,12 @@ export const depositRuntimeCredential = operation({
   params,
   body: Exactly({
     name: Type.String({ pattern: '^[a-z0-9](?:[a-z0-9_.-]*[a-z0-9])?$', minLength: 1, maxLength: 63 }),
-    secret: Type.String({ minLength: 1, maxLength: 16384 }),
+    secret: Type.String({ minLength: 1, maxLength: 16384, writeOnly: true }),
     reason: maybe(Reason),
   }),
   reply: RuntimeCredential,
   success: 201,
-  problems: [...gone, 'state_conflict', 'limit_reached'],
+  problems: [...gone, 'limit_reached'],
 })
 
 export const revokeRuntimeCredential = operation({

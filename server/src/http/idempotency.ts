@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac, hkdfSync } from 'node:crypto'
 import { canonicalJson } from '@gatehouse/contract/canonical-json'
 import type { Operation } from '@gatehouse/contract/operation'
 import { authorizeAgain } from '../authz/authorize.ts'
 import type { Database, Reader } from '../db/database.ts'
 import { isLockTimeout } from '../db/database-errors.ts'
 import { Problem } from '../kernel/problem.ts'
+import type { Secret } from '../kernel/secret.ts'
 import { holdsSecret } from '../kernel/secret-in-text.ts'
 import type { Actor, Asked, Work } from '../work/work.ts'
 import { Again } from './answer.ts'
@@ -36,6 +37,29 @@ export const requestHash = (operation: Operation, input: { params: unknown; quer
   createHash('sha256')
     .update(canonicalJson([operation.id, input.params, input.query, askedIn(operation, input.body)]))
     .digest('base64url')
+
+export type RequestHash = typeof requestHash
+
+/** Members of a body that are never told again, as their schema says. */
+const untoldMembers = ({ body }: Operation): string[] =>
+  Object.entries((body as { properties?: Record<string, { writeOnly?: boolean }> } | undefined)?.properties ?? {})
+    .filter(([, { writeOnly }]) => writeOnly === true)
+    .map(([name]) => name)
+
+/**
+ * A secret that somebody thought of himself can be guessed, and whoever reads the table could try his guesses on a hash. So what a body
+ * holds of such goes into it by a hash with a key.
+ */
+export const hashedRequests = (key: Secret): RequestHash => {
+  const derived = Buffer.from(hkdfSync('sha256', key.reveal(), '', 'gatehouse request v1', 32))
+  const blinded = (value: unknown) => createHmac('sha256', derived).update(canonicalJson(value)).digest('base64url')
+  return (operation, input) => {
+    const untold = untoldMembers(operation)
+    if (untold.length === 0) return requestHash(operation, input)
+    const hidden = Object.entries(input.body as object).map(([name, value]) => [name, untold.includes(name) ? blinded(value) : value])
+    return requestHash(operation, { ...input, body: Object.fromEntries(hidden) })
+  }
+}
 
 /** How long locks are waited for: that of the key, and those that come after it; none at all is as long as for anything. */
 interface Waits {

@@ -3,7 +3,11 @@ import { holdsSecret } from '../kernel/secret-in-text.ts'
 import { toldName } from './validation.ts'
 
 /** Where credentials belong; no operation has them anywhere but at the top of its body. */
-const credentialFields = new Set(['client_secret', 'client_assertion', 'token', 'subject_token', 'actor_token', 'enrolment_token'])
+const credentialFields = new Set([
+  ...['client_secret', 'client_assertion', 'token', 'subject_token', 'actor_token', 'enrolment_token', 'wrapping_token'],
+  // What is left to be kept sealed, whatever it is.
+  'secret',
+])
 
 /** Read by whoever answers, who keeps nothing of what is no public key and says so in a way of his own. */
 const readByVerb = new Set(['public_key'])

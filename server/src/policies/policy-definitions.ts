@@ -46,6 +46,14 @@ export const policyDefinitions = {
     bounds: { minimum: 1, maximum: 100 },
     ...shorterBelow,
   },
+  'auth.max_operator_credentials_per_runtime': {
+    type: 'integer',
+    purpose: 'How many credentials that still count the operator of one shared runtime may have.',
+    default: 10,
+    bounds: { minimum: 1, maximum: 100 },
+    scopes: ['global', 'tenant'],
+    direction: 'tighten_lower',
+  },
   'auth.iam_token_issuer.default_ttl_seconds': seconds('Lifetime of every other machine token when none is asked for.', 900, 60, 86_400),
   'auth.iam_token_issuer.max_ttl_seconds': seconds('No machine token lives longer.', 3600, 60, 86_400),
   'auth.iam_token_issuer.jwks_max_age_seconds': seconds(
@@ -136,6 +144,18 @@ export const policyDefinitions = {
     purpose: 'How many allocations of one project may wait for a node at a time.',
     default: 100,
     bounds: { minimum: 0, maximum: 10_000 },
+  },
+  'shared_runtimes.max_credentials_per_runtime': {
+    type: 'integer',
+    purpose: 'How many secrets that still count may be left for one shared runtime.',
+    default: 50,
+    bounds: { minimum: 0, maximum: 1000 },
+    scopes: ['global', 'tenant'],
+    direction: 'tighten_lower',
+  },
+  'deliveries.ttl_seconds': {
+    ...seconds('How long a wrapped delivery waits to be opened.', 60, 5, 600),
+    ...shorterBelow,
   },
   'rate_limit.api_requests_per_minute': perMinute('Requests a minute for one person.', 600),
   'rate_limit.machine_requests_per_minute': perMinute(
