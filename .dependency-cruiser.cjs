@@ -23,7 +23,7 @@ const rooms = {
   keys: ['custody', ...rails],
   'service-accounts': ['keys', 'roles', 'tenancy', ...rails],
   installation: ['custody', 'audit', 'work', 'db', 'kernel'],
-  tokens: ['keys', 'service-accounts', 'principals', 'tenancy', ...rails],
+  tokens: ['keys', 'shared-runtimes', 'service-accounts', 'principals', 'tenancy', ...rails],
   'task-signers': ['custody', ...rails],
   nodes: ['task-signers', 'custody', ...rails],
   'node-tasks': ['nodes', 'task-signers', 'custody', ...rails],
@@ -32,7 +32,7 @@ const rooms = {
   'access-grants': ['allocations', 'ssh-keys', 'task-signers', 'principals', 'tenancy', ...rails],
   'ssh-sessions': ['allocations', 'nodes', ...rails],
   deliveries: ['custody', ...rails],
-  'shared-runtimes': ['deliveries', 'allocations', 'service-accounts', 'keys', 'custody', 'tenancy', ...rails],
+  'shared-runtimes': ['deliveries', 'allocations', 'service-accounts', 'roles', 'keys', 'custody', 'tenancy', ...rails],
   oauth: ['tokens', 'keys', 'service-accounts', ...rails],
 }
 
@@ -42,6 +42,7 @@ const packages = {
   server: ['contract'],
   idp: [],
   agent: ['contract'],
+  examples: ['contract'],
   tools: ['contract', 'server', 'idp', 'agent'],
   test: ['contract', 'server', 'idp', 'agent', 'tools'],
 }
@@ -110,6 +111,13 @@ const config = {
       severity: 'error',
       from: { path: '^agent/', pathNot: tests },
       to: { pathNot: ['^agent/', '^contract/'], dependencyTypesNot: ['core'] },
+    },
+    {
+      name: 'examples-import-contract-and-node-only',
+      comment: 'what somebody else could write as well: with the contract in hand, and nothing of ours besides',
+      severity: 'error',
+      from: { path: '^examples/', pathNot: tests },
+      to: { pathNot: ['^examples/', '^contract/'], dependencyTypesNot: ['core'] },
     },
     {
       name: 'no-test-in-the-product',

@@ -99,6 +99,7 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
         database,
         fresh: keepFresh(database),
         append,
+        ring,
         tokens,
         verify: async () => ({ ...(await database.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }),
         cursor_key: new Secret('test-'.padEnd(48, 'k')),

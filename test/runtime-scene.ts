@@ -1,13 +1,14 @@
 import type { ServerParts } from '../server/src/http/server.ts'
 import type { Actor } from '../server/src/work/work.ts'
-import { type LiveServer, type Sending, seeded } from './live-server.ts'
+import { type Answered, type LiveServer, type Sending, seeded } from './live-server.ts'
+import { operatorWithSecret } from './operator-credential.ts'
 
 const { org, project } = seeded
 export const strange = '00000000-0000-7000-8000-000000000000'
 
 /**
  * Operators who are believed at their word: whoever shows `operator.<org>.<runtime>` is that runtime's, with a token for everything. For
- * tests of what is done with a token; how one is come by has tests of its own.
+ * what no real token can be got for: an operator says what nobody would issue to it.
  */
 export const believingOperators = (parts: ServerParts): ServerParts => ({
   ...parts,
@@ -24,7 +25,7 @@ export const believingOperators = (parts: ServerParts): ServerParts => ({
 export const runtimesPath = (org_id: string = org.aurora) => `/api/v1/orgs/${org_id}/shared-app-runtimes`
 let made = 0
 
-/** What tests of shared runtimes do all the time, on a server that believes operators. */
+/** What tests of shared runtimes do all the time. */
 export const runtimesOn = (live: LiveServer) => {
   const one = (id: string, more = '', org_id: string = org.aurora) => `${runtimesPath(org_id)}/${id}${more}`
   const create = async (body: object = {}, who = 'adam', org_id: string = org.aurora) => {
@@ -32,34 +33,47 @@ export const runtimesOn = (live: LiveServer) => {
     const whole = { app_slug: 'slurm', app_version: '24.05', display_name: `runtime ${made}`, runtime_backend: 'slurm', ...body }
     return live.call(who, 'POST', runtimesPath(org_id), { body: whole })
   }
+  const operators = new Map<string, ReturnType<typeof operatorWithSecret>>()
+  const tokens = new Map<string, string>()
+  /** The newest that this runtime's operator can get: what it was given before stays in its hand, however little it is good for. */
+  const tokenOf = async (id: string): Promise<string> => {
+    const operator = operators.get(id) ?? operatorWithSecret(live, id)
+    operators.set(id, operator)
+    const asked = tokens.has(id) && (await isGone(id)) ? null : await (await operator).ask()
+    if (asked?.status === 200) tokens.set(id, asked.body.access_token)
+    const token = tokens.get(id)
+    if (token === undefined) throw new Error(`no token was issued: ${asked?.status} ${asked?.text}`)
+    return token
+  }
+  /** Whether asking would only be slowed. */
+  const isGone = async (id: string): Promise<boolean> =>
+    (await live.sql(`select 1 from shared_app_runtimes where id = $1 and state in ('disabled', 'deleted')`, [id])).length > 0
   return {
     one,
     create,
+    tokenOf,
     made: async (body: object = {}): Promise<string> => (await create(body)).body.id,
     attach: (id: string, project_id: string, contribution_policy = 'all', who = 'adam') =>
       live.call(who, 'POST', one(id, '/attachments'), { body: { project_id, contribution_policy } }),
     detach: (id: string, attachment_id: string, who = 'adam') =>
       live.call(who, 'DELETE', one(id, `/attachments/${attachment_id}`), { body: { reason: 'because' } }),
     /** As the operator of that runtime; of another one's path only if it says so. */
-    operate: (
+    operate: async (
       id: string,
       method: string,
       more = '',
       body?: object,
       {
-        path = one(id, more),
+        org_id = org.aurora,
+        path = one(id, more, org_id),
         base,
         headers = {},
-        org_id = org.aurora,
-      }: { path?: string; base?: string; headers?: Sending['headers']; org_id?: string } = {},
-    ) =>
-      live.call(
-        null,
-        method,
-        path,
-        { ...(body ? { body } : {}), headers: { authorization: `Bearer operator.${org_id}.${id}`, ...headers } },
-        base,
-      ),
+        token,
+      }: { org_id?: string; path?: string; base?: string; headers?: Sending['headers']; token?: string } = {},
+    ): Promise<Answered> => {
+      const authorization = `Bearer ${token ?? (await tokenOf(id))}`
+      return live.call(null, method, path, { ...(body ? { body } : {}), headers: { authorization, ...headers } }, base)
+    },
     /** Another project of the same tenant. */
     project: async (): Promise<string> => {
       made += 1

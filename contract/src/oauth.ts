@@ -16,7 +16,7 @@ const field = (maxLength: number, description: string) => Type.Optional(Type.Str
 
 /** How a client says who it is, unless it does so in the header. */
 const client = {
-  client_id: field(200, 'The id of a service account’s key. Not needed where the header says it.'),
+  client_id: field(200, 'The id of a service account’s key, or of an operator’s credential. Not needed where the header says it.'),
   client_secret: field(200, 'Its secret (`client_secret_post`), unless it is in the header (`client_secret_basic`).'),
   client_assertion: field(8192, 'A JWT that the client signed with the key whose public part is registered (`private_key_jwt`, RFC 7523).'),
   client_assertion_type: field(200, '`urn:ietf:params:oauth:client-assertion-type:jwt-bearer`.'),
@@ -43,7 +43,7 @@ export type TokenForm = Static<typeof TokenForm>
 export const TokenReply = Exactly({
   access_token: Type.String({
     description:
-      'A JWT of the type `at+jwt` (RFC 9068). A resource server may rely on `iss`, `aud`, `sub`, `client_id`, `actor_type`, `org_id`, `project_id`, `scope`, `iat`, `exp` and `jti`, and on `cnf` and `act` where they are there, after it has verified signature, type, issuer, audience and time; whether the token was revoked since, only introspection says. To whoever asked for the token it is an opaque text.',
+      'A JWT of the type `at+jwt` (RFC 9068). A resource server may rely on `iss`, `aud`, `sub`, `client_id`, `actor_type`, `org_id`, `project_id` (of an operator `shared_runtime_id` instead), `scope`, `iat`, `exp` and `jti`, and on `cnf` and `act` where they are there, after it has verified signature, type, issuer, audience and time; whether the token was revoked since, only introspection says. To whoever asked for the token it is an opaque text.',
   }),
   token_type: OneOf(['Bearer', 'DPoP']),
   expires_in: Type.Integer(),
@@ -58,9 +58,9 @@ export const issueOAuthToken = operation({
   path: '/oauth2/token',
   summary: 'The token endpoint of OAuth 2.0 (RFC 6749) for machines.',
   description:
-    'A client is a key of a service account: its `client_id` is the id of the key, its `client_secret` the secret that was shown when the key was made. The token is the account’s. In an exchange it is that of the account whose token is brought, never more than that token, and ends with it; where another account brings it, `act` names that one.',
-  actors: ['service_account'],
-  action: 'auth.token.issue',
+    'A client is a key of a service account, or a credential of a shared runtime’s operator: its `client_id` is the id of that, its `client_secret` the secret that was shown when it was made. The token is the account’s, or the operator’s. In an exchange it is that of the account whose token is brought, never more than that token, and ends with it; where another account brings it, `act` names that one.',
+  actors: ['service_account', 'shared_runtime_operator'],
+  action: ['auth.token.issue', 'shared_runtime.token.issue'],
   effect: 'change',
   body: TokenForm,
   reply: TokenReply,
@@ -88,6 +88,7 @@ export const Introspection = Type.Object(
     actor_type: Type.Optional(OneOf(actorTypes)),
     org_id: Type.Optional(Id('organization')),
     project_id: Type.Optional(Id('project')),
+    shared_runtime_id: Type.Optional(Id('shared runtime')),
     cnf: Type.Optional(
       Exactly({ jkt: Type.String({ description: 'The thumbprint of the key whose holder alone may use it (RFC 9449).' }) }),
     ),

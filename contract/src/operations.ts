@@ -9,12 +9,14 @@ import * as nodeEvents from './node-events.ts'
 import * as nodes from './nodes.ts'
 import * as oauth from './oauth.ts'
 import type { Operation } from './operation.ts'
+import * as operatorCredentials from './operator-credentials.ts'
 import * as organizations from './organizations.ts'
 import * as policies from './policies.ts'
 import * as projects from './projects.ts'
 import * as roleBindings from './role-bindings.ts'
 import * as roleUpgrades from './role-upgrades.ts'
 import * as roles from './roles.ts'
+import * as runtimeCredentials from './runtime-credentials.ts'
 import * as serviceAccounts from './service-accounts.ts'
 import * as sharedRuntimes from './shared-runtimes.ts'
 import * as signingKeys from './signing-keys.ts'
@@ -49,6 +51,8 @@ export const operations: readonly Operation[] = [
   accessGrants,
   nodeEvents,
   sharedRuntimes,
+  operatorCredentials,
+  runtimeCredentials,
 ]
   .flatMap((file) => Object.values(file).filter(isOperation))
   .sort((a, b) => (a.id < b.id ? -1 : 1))

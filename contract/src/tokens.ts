@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { actorTypes, listOperation, operation } from './operation.ts'
 import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
+import { oneRuntime } from './shared-runtimes.ts'
 
 /** The claims of a token, as it holds them. For a resource server; whoever asked for the token need not read it. */
 export const ServiceAccountClaims = Exactly({
@@ -14,6 +15,20 @@ export const ServiceAccountClaims = Exactly({
   scope: Type.String(),
   org_id: Id('organization'),
   project_id: Id('project'),
+})
+
+/** The same of the operator of a shared runtime, who is bound to a tenant and to no project of it. */
+export const SharedRuntimeOperatorClaims = Exactly({
+  sub: Id('shared runtime'),
+  actor_type: OneOf(['shared_runtime_operator']),
+  iss: Type.String(),
+  aud: Type.String(),
+  iat: Type.Integer(),
+  exp: Type.Integer(),
+  jti: Id('token'),
+  scope: Type.String(),
+  org_id: Id('organization'),
+  shared_runtime_id: Id('shared runtime'),
 })
 
 const audience = Type.String({
@@ -64,16 +79,18 @@ export const ServiceAccountTokenRequest = Exactly({
 })
 export type ServiceAccountTokenRequest = Static<typeof ServiceAccountTokenRequest>
 
-export const IssuedServiceAccountToken = Exactly({
+/** What every answer with a token says, beside what the token itself holds. */
+const issued = {
   credential_type: OneOf(['jwt_bearer']),
   token_type: OneOf(['Bearer']),
   access_token: Type.String({ description: 'Shown this once.' }),
   expires_in_seconds: Type.Integer(),
   expires_at: Instant,
   scope: Type.String({ description: 'What was granted.' }),
-  issued_claims_summary: ServiceAccountClaims,
   credential_session_id: Id('token'),
-})
+}
+
+export const IssuedServiceAccountToken = Exactly({ ...issued, issued_claims_summary: ServiceAccountClaims })
 export type IssuedServiceAccountToken = Static<typeof IssuedServiceAccountToken>
 
 export const issueServiceAccountToken = operation({
@@ -88,6 +105,33 @@ export const issueServiceAccountToken = operation({
   effect: 'change',
   body: ServiceAccountTokenRequest,
   reply: IssuedServiceAccountToken,
+  is_secret_reply: true,
+  identified_by: 'credential',
+  problems: ['credential_already_issued', 'policy_unavailable'],
+})
+
+export const SharedRuntimeOperatorTokenRequest = Exactly({
+  shared_runtime_id: Id('shared runtime'),
+  key_id: Id('operator credential'),
+  client_secret: Type.String({ minLength: 1, maxLength: 200, description: 'The secret that was shown when the credential was made.' }),
+  ...asked,
+})
+export type SharedRuntimeOperatorTokenRequest = Static<typeof SharedRuntimeOperatorTokenRequest>
+
+export const IssuedSharedRuntimeOperatorToken = Exactly({ ...issued, issued_claims_summary: SharedRuntimeOperatorClaims })
+
+export const issueSharedRuntimeOperatorToken = operation({
+  id: 'auth.shared_runtime_operator_token.issue',
+  method: 'POST',
+  path: '/api/v1/auth/shared-runtime-operator/token',
+  summary: 'Turn the secret of a shared runtime’s operator into a short-lived token.',
+  description:
+    'No bearer token is needed: the secret in the body says who asks. The token is bound to one organization and one shared runtime, and to no project: `org_id` and `shared_runtime_id` are in it, `sub` is the runtime, and there is no `project_id`. A wrong id, key or secret, a revoked or expired credential and a disabled or deleted runtime are answered alike.',
+  actors: ['shared_runtime_operator'],
+  action: 'shared_runtime.token.issue',
+  effect: 'change',
+  body: SharedRuntimeOperatorTokenRequest,
+  reply: IssuedSharedRuntimeOperatorToken,
   is_secret_reply: true,
   identified_by: 'credential',
   problems: ['credential_already_issued', 'policy_unavailable'],
@@ -128,15 +172,30 @@ export const listProjectTokens = listOperation({
   problems: ['project_not_found'],
 })
 
+const runtimes = ['tenant.shared_runtime.manage', 'platform.admin'] as const
+
+export const listRuntimeTokens = listOperation({
+  id: 'auth.token.list_of_shared_runtime',
+  path: `${oneRuntime.path}/tokens`,
+  summary: 'The tokens that were issued to the operator of a shared runtime, the newest first; never a token itself.',
+  description: '`ended`: revoked, or ended with its credential, its runtime or its organization.',
+  actors: ['user'],
+  action: runtimes,
+  effect: 'recorded_read',
+  params: oneRuntime.params,
+  item: IssuedToken,
+  problems: oneRuntime.gone,
+})
+
 export const revokeTokens = operation({
   id: 'auth.token.revoke',
   method: 'POST',
   path: '/api/v1/auth/tokens/revoke',
   summary: 'End tokens at once and for good: one, or all that were issued until now to an actor, for a credential, in a project and so on.',
   description:
-    'Exactly one of `token_id`, `credential_id`, `actor`, `project_id`, `org_id` and `platform` says which. All but the first end what was issued until `issued_before`, or until now; of several such cut-offs the latest counts. The last two are the platform’s to use. A credential that is not revoked itself may be used for a new token.',
+    'Exactly one of `token_id`, `credential_id`, `actor`, `project_id`, `org_id` and `platform` says which. An operator is the actor of that type with the id of its shared runtime; his tokens are ended by those who manage the runtime. All but the first end what was issued until `issued_before`, or until now; of several such cut-offs the latest counts. The last two are the platform’s to use. A credential that is not revoked itself may be used for a new token.',
   actors: ['user'],
-  action: managing,
+  action: ['project.service_account.manage', ...runtimes],
   effect: 'change',
   body: Exactly({
     token_id: Type.Optional(Id('token')),

@@ -71,6 +71,7 @@ const start = async () => {
       fresh: keepFresh(deciding),
       append,
       verify,
+      ring,
       tokens,
       cursor_key: await ownSecret(database, ring, 'cursor_key'),
       issuer: { url: config.public_url, audience: config.token_audience },

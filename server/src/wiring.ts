@@ -11,11 +11,14 @@ import { lockAllocationOfTask, onTaskFinished } from './allocations/task-finishe
 import type { Append } from './audit/append.ts'
 import { auditTrailRoutes } from './audit-trail/audit-trail-routes.ts'
 import type { VerifyRecord } from './audit-trail/verify-audit-logs.ts'
+import type { KeyRing } from './custody/key-ring.ts'
 import type { Database } from './db/database.ts'
 import { decisionRoutes } from './decisions/decision-routes.ts'
+import { deliveryRoutes } from './deliveries/delivery-routes.ts'
 import type { Fresh, Wanted } from './epochs/fresh.ts'
 import type { Showing } from './http/answer.ts'
 import { sealedCursors } from './http/cursor.ts'
+import { hashedRequests } from './http/idempotency.ts'
 import type { ShownToken } from './http/read-request.ts'
 import { type EnvelopeColumn, installationEnvelopes } from './installation/rewrap.ts'
 import { endInvitations } from './invitations/end-with-membership.ts'
@@ -45,7 +48,13 @@ import { bindFirstProjectOwner, bindFirstTenantOwner } from './roles/found-owner
 import { requireAnotherSuperadmin } from './roles/last-superadmin.ts'
 import { roleRoutes } from './roles/role-routes.ts'
 import { serviceAccountRoutes } from './service-accounts/service-account-routes.ts'
+import { endRuntimeCredentials, endRuntimeDeliveries } from './shared-runtimes/end-runtime-credentials.ts'
+import { runtimeCredentialDeliveries } from './shared-runtimes/open-runtime-credential.ts'
+import { operatorCredentialRoutes } from './shared-runtimes/operator-credential-routes.ts'
 import { requireTaggable } from './shared-runtimes/require-taggable.ts'
+import { endCredentialsOfRuntime } from './shared-runtimes/revoke-operator-credential.ts'
+import { runtimeCredentialEnvelopes } from './shared-runtimes/runtime-credential.ts'
+import { runtimeCredentialRoutes } from './shared-runtimes/runtime-credential-routes.ts'
 import type { RuntimeSubscribers } from './shared-runtimes/shared-runtime.ts'
 import { sharedRuntimeRoutes } from './shared-runtimes/shared-runtime-routes.ts'
 import { sshKeyRoutes } from './ssh-keys/ssh-key-routes.ts'
@@ -55,7 +64,7 @@ import { taskSignerRoutes } from './task-signers/task-signer-routes.ts'
 import type { TaskSigning } from './task-signers/task-signing.ts'
 import type { TenancySubscribers } from './tenancy/subscribers.ts'
 import { tenancyRoutes } from './tenancy/tenancy-routes.ts'
-import { endTokensOfOrganization, endTokensOfProject } from './tokens/end-with-scope.ts'
+import { endTokensOfOrganization, endTokensOfProject, endTokensOfRuntime } from './tokens/end-with-scope.ts'
 import { identifyMachine, issuerNamedBy, type RequireHolder } from './tokens/identify-machine.ts'
 import { type GateAndIssuer, gateAndIssuer } from './tokens/issuing.ts'
 import type { DenialParts } from './tokens/record-denial.ts'
@@ -80,7 +89,10 @@ const tenancySubscribersWith = (signing: TaskSigning): TenancySubscribers => ({
   onMembershipEnded: [...tenancySubscribers.onMembershipEnded, endAccessOfMember(signing), endOwnership],
 })
 /** What rests or ends with a shared runtime. */
-const runtimeSubscribers: RuntimeSubscribers = { onRuntimeDisabled: [], onRuntimeDeleted: [] }
+const runtimeSubscribers: RuntimeSubscribers = {
+  onRuntimeDisabled: [endRuntimeDeliveries],
+  onRuntimeDeleted: [endRuntimeCredentials, endCredentialsOfRuntime, endTokensOfRuntime],
+}
 const onUserDisabling = (signing: TaskSigning): UserDisabling => [requireAnotherSuperadmin, endAccessOfUser(signing)]
 /** What follows from a node's word; what is queued then is signed too. */
 export const taskSubscribers = (signing: TaskSigning): TaskSubscribers => ({
@@ -100,6 +112,8 @@ export interface Parts {
   readonly fresh: Fresh
   readonly append: Append
   readonly verify: VerifyRecord
+  /** Seals what is deposited. */
+  readonly ring: KeyRing
   readonly cursor_key: Secret
   readonly tokens: Pick<HumanTokens, 'validate' | 'saidBefore'>
   /** As whom tokens are issued, and for whom this API accepts them. */
@@ -119,7 +133,10 @@ export interface Parts {
 }
 
 /** Every operation with the verb that answers it. */
-const answersWith = ({ verify, keys, tasks: { signing } }: Pick<Parts, 'verify' | 'keys' | 'tasks'>, issuing: GateAndIssuer) => [
+const answersWith = (
+  { verify, ring, keys, tasks: { signing } }: Pick<Parts, 'verify' | 'ring' | 'keys' | 'tasks'>,
+  issuing: GateAndIssuer,
+) => [
   ...principalRoutes(onUserDisabling(signing)),
   ...tenancyRoutes(tenancySubscribersWith(signing)),
   ...roleRoutes,
@@ -127,6 +144,9 @@ const answersWith = ({ verify, keys, tasks: { signing } }: Pick<Parts, 'verify' 
   ...sshKeyRoutes({ onSshKeyDeleted: [endAccessOfKey(signing)] }),
   ...allocationRoutes(allocationParts(signing), requireTaggable),
   ...sharedRuntimeRoutes(runtimeSubscribers),
+  ...operatorCredentialRoutes,
+  ...runtimeCredentialRoutes(ring),
+  ...deliveryRoutes({ shared_runtime_credential: runtimeCredentialDeliveries(ring) }),
   ...accessGrantRoutes(signing),
   ...sshSessionRoutes,
   ...invitationRoutes,
@@ -157,7 +177,20 @@ const identifyWith = (
 }
 
 /** The product behind its HTTP door; who composes a server adds how it is observed and stopped. */
-export const composed = ({ database, fresh, append, verify, cursor_key, tokens, issuer, keys, nodes, tasks, onUnrecorded }: Parts) => {
+export const composed = ({
+  database,
+  fresh,
+  append,
+  verify,
+  ring,
+  cursor_key,
+  tokens,
+  issuer,
+  keys,
+  nodes,
+  tasks,
+  onUnrecorded,
+}: Parts) => {
   const issuing = gateAndIssuer({ database, fresh, append, issuer, keys, ...(onUnrecorded && { onUnrecorded }) })
   const useProof = proofUsing(database)
   const holders = holding(useProof, issuer.url)
@@ -166,7 +199,7 @@ export const composed = ({ database, fresh, append, verify, cursor_key, tokens, 
   const trust = nodeTrustWith({ database, append, trust: nodes }, nodeSubscribers(tasks.signing))
   return {
     answers: [
-      ...answersWith({ verify, keys, tasks }, issuing),
+      ...answersWith({ verify, ring, keys, tasks }, issuing),
       ...oauth.routes,
       ...trust.routes,
       ...nodeTaskRoutes(tasks, taskSubscribers(tasks.signing)),
@@ -177,6 +210,7 @@ export const composed = ({ database, fresh, append, verify, cursor_key, tokens, 
     fresh,
     append,
     cursors: sealedCursors(cursor_key),
+    hashRequest: hashedRequests(cursor_key),
     identify,
     identifyClient: oauth.identifyClient,
     identifyNode: trust.identifyNode,
@@ -190,4 +224,5 @@ export const envelopeColumns: readonly EnvelopeColumn[] = [
   signingKeyEnvelopes,
   authorityEnvelopes,
   taskSignerEnvelopes,
+  runtimeCredentialEnvelopes,
 ]

@@ -52,6 +52,7 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
       database,
       fresh: keepFresh(database),
       append,
+      ring,
       tokens,
       verify: async () => ({ ...(await direct.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }),
       cursor_key: new Secret(cursorKey),

@@ -42,11 +42,14 @@ const told: Record<string, string> = {
   'auth.service_account_token.issue': 'asked for a token',
   'auth.token.deny': 'asked for a token and got none ({why})',
   'auth.token.list_of_project': 'read which tokens were issued in the project',
+  'auth.token.list_of_shared_runtime': 'read which tokens were issued to the operator of the runtime',
   'auth.token.revoke': 'ended tokens of the {subject_type} {subject_id}',
   'auth.token.issue': 'was issued a token for {audience}',
   'oauth.token.introspect': 'asked whether a token counts',
   'oauth.token.issue': 'asked for a token',
   'oauth.token.revoke': 'gave a token back',
+  'delivery.refuse': 'tried to open a delivery of version {version} of {name}, and got nothing ({why})',
+  'delivery.unwrap': 'opened a delivery of version {version} of {name}',
   'development.move': 'moved {people} development people to another provider',
   'development.seed': 'seeded {people} development people',
   'installation.rewrap': 'sealed every secret at rest anew',
@@ -124,11 +127,19 @@ const told: Record<string, string> = {
   'shared_runtime.attachment.read': 'read an attachment of the runtime',
   'shared_runtime.attachment.update': 'changed what a project contributes to the runtime {display_name} to {contribution_policy}',
   'shared_runtime.create': 'created the shared runtime {display_name}',
+  'shared_runtime.credential.deliver': 'was promised version {version} of the secret {name}',
+  'shared_runtime.credential.deposit': 'left version {version} of the secret {name} for the runtime {display_name}',
+  'shared_runtime.credential.list': 'read which secrets are left for the runtime',
+  'shared_runtime.credential.revoke': 'took back version {version} of the secret {name} of the runtime {display_name}',
   'shared_runtime.delete': 'ended the shared runtime {display_name}',
+  'shared_runtime.deliveries.end': 'ended {count} deliveries that waited for the operator of the runtime {display_name}',
   'shared_runtime.disable': 'disabled the shared runtime {display_name}',
   'shared_runtime.enable': 'enabled the shared runtime {display_name}',
   'shared_runtime.members.read': 'read the members of the runtime',
   'shared_runtime.members.report': 'reported {members} members of the runtime {display_name} (report {sequence})',
+  'shared_runtime.operator_credential.create': 'made a credential for the operator of the runtime {display_name}',
+  'shared_runtime.operator_credential.list': 'read which credentials the operator of the runtime has',
+  'shared_runtime.operator_credential.revoke': 'revoked a credential of the operator of the runtime {display_name}',
   'shared_runtime.read': 'read the runtime',
   'shared_runtime.status.report': 'reported the runtime {display_name} as {state} (report {sequence})',
   'shared_runtime.update': 'wrote version {version} of the shared runtime {display_name}',
@@ -147,6 +158,8 @@ const told: Record<string, string> = {
 
 /** What it is called where the record says that something there was changed (`updated`). */
 const toldOfUpdate: Record<string, string> = {
+  'shared_runtime.credential.deposit':
+    'left version {version} of the secret {name} for the runtime {display_name}, in the place of version {replaced_version}',
   'allocation.access_grant.create': 'changed until when and why {grantee_user_id} is let in with the key {fingerprint}',
 }
 

@@ -12,7 +12,7 @@ import { type Actor, newTrail, type Trail, type Work } from '../work/work.ts'
 import { Again, type Answer, type Asked, type Caller, identifiedOnce, Lines, type Listed, type Slice, type Waiting } from './answer.ts'
 import { type CountRefusal, countedRefusals } from './counted-refusals.ts'
 import type { Cursors } from './cursor.ts'
-import { answeredBefore, idempotencyKeyOf, keep, requestHash } from './idempotency.ts'
+import { answeredBefore, idempotencyKeyOf, keep, type RequestHash } from './idempotency.ts'
 import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
 import { projectNamedBy, requireAgreement } from './project-header.ts'
 import { oneText } from './read-request.ts'
@@ -20,6 +20,7 @@ import { oneText } from './read-request.ts'
 export interface Rails {
   readonly database: Database
   readonly cursors: Cursors
+  readonly hashRequest: RequestHash
   readonly append: Append
 }
 
@@ -207,12 +208,12 @@ const responsesOf = ({ success, success_again }: Operation, reply: unknown) => (
 /** The one place where a request becomes work: one transaction, the verb, the invariants, the record. */
 export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting): void => {
   const { operation } = answering
-  const { database, cursors, append, metrics, countRequest, waits, identifyClient } = rails
+  const { database, cursors, hashRequest, append, metrics, countRequest, waits, identifyClient } = rails
   const countRefusal = countedRefusals()
 
   const perform = async (verb: VerbOf, work: Work, asking: Asking, key: string | undefined): Promise<unknown> => {
     if (key !== undefined) {
-      const before = await answeredBefore(work, operation, key, requestHash(operation, asking))
+      const before = await answeredBefore(work, operation, key, hashRequest(operation, asking))
       if (before) return before.reply
     }
     const slice = sliceOf(operation, cursors, work.actor, asking)

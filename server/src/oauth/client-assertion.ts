@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { bareJws, type Claims, objectOf } from '../kernel/compact-jws.ts'
 import { type PublicAlgorithm, publicKeyOf, spellingsOf } from '../keys/public-key.ts'
-import type { Credential } from '../service-accounts/credential.ts'
+import type { Provable } from '../service-accounts/credential.ts'
 import { isSignedWith } from '../tokens/signature.ts'
 
 export const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -64,14 +64,14 @@ const keyOf = ({ alg, public_jwk }: { alg: PublicAlgorithm; public_jwk: Readonly
   return { alg, key }
 }
 
-const isPublic = (credential: Credential | undefined): credential is Credential & { alg: PublicAlgorithm; public_jwk: object } =>
+const isPublic = (credential: Provable | undefined): credential is Provable & { alg: PublicAlgorithm; public_jwk: object } =>
   credential?.alg != null && credential.public_jwk !== null
 
 /**
  * What the assertion says, if this credential's own key signed it, by the algorithm that the key was registered for; the header has no
  * say in that. It has not been used by this yet.
  */
-export const readAssertion = (assertion: string, credential: Credential | undefined, rules: AssertionRules): Read => {
+export const readAssertion = (assertion: string, credential: Provable | undefined, rules: AssertionRules): Read => {
   const jws = bareJws(assertion)
   if (!jws.ok) return refused(jws.reason)
   const { named, payload, signed, signature } = jws

@@ -2,12 +2,12 @@ import { issueOAuthToken } from '@gatehouse/contract/oauth'
 import type { GateAndIssuer } from '../tokens/issuing.ts'
 import { accessToken, audienceIn, type Grant, provedBy } from './grant.ts'
 
-/** A client that asks for itself (RFC 6749, 4.4): the token is its account's. */
-export const clientCredentials = ({ gate, issue }: GateAndIssuer): Grant => ({
+/** A client that asks for itself (RFC 6749, 4.4): the token is its account's, or its runtime's. */
+export const clientCredentials = ({ verifierOf, issue }: GateAndIssuer): Grant => ({
   type: 'client_credentials',
   issue: async ({ caller, client, holder, form: { grant_type, scope, ...form } }) => {
     const request = { ...audienceIn(form), ...(scope === undefined ? {} : { scope }) }
-    const verify = gate.verifier(caller, { key_id: client.client_id }, client.prove)
+    const verify = verifierOf(caller, { key_id: client.client_id }, client.prove)
     const issued = await issue(caller, {
       operation: issueOAuthToken as never,
       request,

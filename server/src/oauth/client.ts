@@ -4,7 +4,7 @@ import type { FreshReader } from '../epochs/fresh.ts'
 import { decodeFormText } from '../http/read-form.ts'
 import { Problem } from '../kernel/problem.ts'
 import { isSecretOf } from '../service-accounts/credential.ts'
-import type { Prove } from '../tokens/verify-service-account.ts'
+import type { Prove } from '../tokens/credential-gate.ts'
 
 /** Where a client can say who it is. */
 export interface Shown {

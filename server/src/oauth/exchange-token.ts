@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { exchangeGrant, issueOAuthToken, type TokenForm, tokenTypes } from '@gatehouse/contract/oauth'
 import { Problem } from '../kernel/problem.ts'
+import type { Exchange, Verified } from '../tokens/issue-token.ts'
+import type { MachineClass } from '../tokens/machine-class.ts'
 import { exchanging } from '../tokens/verify-exchange.ts'
 import { accessToken, audienceIn, type Grant, provedBy } from './grant.ts'
 import type { OAuthParts } from './oauth-parts.ts'
@@ -17,6 +19,10 @@ const subjectIn = (form: TokenForm): string => {
   return subject_token
 }
 
+/** Operators have tokens of their own, and exchange none. */
+const isOfAccount = (asking: Verified<MachineClass>): asking is Verified<'service_account'> => asking.actor.type === 'service_account'
+const notTheirs = (): Exchange => ({ refused: new Problem('subject_token_invalid'), why: 'class_of_client' })
+
 /** The same token is the same request; nothing of it is kept. */
 const digestOf = (token: string): string => createHash('sha256').update(token).digest('base64url')
 
@@ -25,7 +31,7 @@ const digestOf = (token: string): string => createHash('sha256').update(token).d
  * and with the token that was brought ends the one that was issued.
  */
 export const tokenExchange = (parts: OAuthParts): Grant => {
-  const { gate, issue } = parts
+  const { verifierOf, issue } = parts
   const exchanged = exchanging(parts)
   return {
     type: exchangeGrant,
@@ -33,14 +39,15 @@ export const tokenExchange = (parts: OAuthParts): Grant => {
       const token = subjectIn(form)
       const request = { ...audienceIn(form), ...(form.scope === undefined ? {} : { scope: form.scope }) }
       const jkt = holder?.jkt ?? null
-      const verify = gate.verifier(caller, { key_id: client.client_id }, client.prove)
+      const verify = verifierOf(caller, { key_id: client.client_id }, client.prove)
       const issued = await issue(caller, {
         operation: issueOAuthToken as never,
         request,
         same_by: { grant_type: exchangeGrant, client_id: client.client_id, subject: digestOf(token), ...request, ...(jkt && { jkt }) },
         verify: async (fresh) => {
           const asking = await provedBy(holder, await verify(fresh))
-          return asking.refused ? asking : exchanged(caller, fresh, asking, { token, jkt })
+          if (asking.refused) return asking
+          return isOfAccount(asking) ? exchanged(caller, fresh, asking, { token, jkt }) : { ...asking, exchange: notTheirs() }
         },
         profile: accessToken(client, holder),
       })

@@ -44,6 +44,7 @@ const told = ({ verified: { claims }, found }: LiveToken): Reply<typeof Op> => (
   actor_type: claims.actor_type,
   ...(found.org_id === null ? {} : { org_id: found.org_id as never }),
   ...(found.project_id === null ? {} : { project_id: found.project_id as never }),
+  ...(found.shared_runtime_id === null ? {} : { shared_runtime_id: found.shared_runtime_id as never }),
   ...(found.cnf_jkt === null ? {} : { cnf: { jkt: found.cnf_jkt } }),
   ...(found.act && { act: found.act as never }),
 })

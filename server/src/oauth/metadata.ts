@@ -7,6 +7,11 @@ import type { KeySet } from '../keys/key-set.ts'
 import { policyIn, wantPolicy } from '../policies/read-policy.ts'
 import { carriedBy } from '../tokens/normalise-scope.ts'
 
+const claims_supported = [
+  ...['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'client_id', 'cnf', 'act', 'scope'],
+  ...['actor_type', 'org_id', 'project_id', 'shared_runtime_id'],
+]
+
 const maxAge = 'auth.iam_token_issuer.jwks_max_age_seconds'
 
 /** What is supported, by the names that OAuth has for it. */
@@ -24,7 +29,7 @@ const aboutServer = (url: string, { client_methods, grants }: Supported) => ({
   introspection_endpoint: `${url}${introspectToken.path}`,
   revocation_endpoint: `${url}${revokeOAuthToken.path}`,
   jwks_uri: `${url}/.well-known/jwks.json`,
-  scopes_supported: [...carriedBy('service_account')].sort(),
+  scopes_supported: [...new Set([...carriedBy('service_account'), ...carriedBy('shared_runtime_operator')])].sort(),
   grant_types_supported: grants,
   token_endpoint_auth_methods_supported: client_methods,
   // A token is a way to say who one is, too; only of introspection have metadata a word for that.
@@ -48,7 +53,7 @@ const asProvider = (url: string, supported: Supported, id_token_signing_alg_valu
   response_types_supported: ['id_token'],
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported,
-  claims_supported: ['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'client_id', 'cnf', 'act', 'scope', 'actor_type', 'org_id', 'project_id'],
+  claims_supported,
 })
 
 /** What anybody may know of how tokens are issued here. */

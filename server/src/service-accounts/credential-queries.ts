@@ -39,9 +39,6 @@ export const Home = Exactly({ org_id: Type.String(), project_id: Type.String() }
 export const homeOfAccount = (service_account_id: string) => sql(Home)`
   select org_id, project_id from service_accounts where id = ${service_account_id}`
 
-export const ownerOfKey = (key_id: string) => sql(Exactly({ service_account_id: Type.String() }))`
-  select service_account_id from service_account_keys where id = ${key_id}`
-
 /** To the minute, and whoever is there first: nobody waits for another to have noted it. */
 export const noteUseOfKeys = (key_ids: readonly string[], now: string) => sql(Exactly({ id: Type.String() }))`
   update service_account_keys set last_used_at = date_trunc('minute', ${now}::timestamptz)

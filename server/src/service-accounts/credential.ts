@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Static } from 'typebox'
 import type { Reader } from '../db/database.ts'
 import { type Source, type Wanted, want } from '../epochs/fresh.ts'
-import { type Credential, credentialsOf, type Home, homeOfAccount, ownerOfKey } from './credential-queries.ts'
+import { type Credential, credentialsOf, type Home, homeOfAccount } from './credential-queries.ts'
 
 export type { Credential } from './credential-queries.ts'
 export { isSecretOf, newSecret } from './key-secret.ts'
@@ -35,9 +35,14 @@ const credentials: Source<CredentialKey, Credential> = {
 /** The key as it is now; undefined where that account of that organization has no such key. */
 export const wantCredential = (key: CredentialKey): Wanted<Credential> => want(credentials, key)
 
+/** As much of a credential, of whichever class, as somebody can be asked to prove that he has it. */
+export type Provable = Pick<Credential, 'key_id' | 'salt' | 'secret_hash' | 'alg' | 'public_jwk'>
+/** As much of one as says by itself whether it still counts. */
+export type KeptKey = Pick<Credential, 'expires_at' | 'revoked_at' | 'is_of_earlier_epoch'>
+
 /** Why a key may not be used at this instant; null where it may. Whether its account may is another question, with another answer. */
 export const endOfKey = (
-  { expires_at, revoked_at, is_of_earlier_epoch }: Pick<Credential, 'expires_at' | 'revoked_at' | 'is_of_earlier_epoch'>,
+  { expires_at, revoked_at, is_of_earlier_epoch }: KeptKey,
   now: string,
 ): 'key_revoked' | 'key_of_earlier_epoch' | 'key_expired' | null => {
   if (revoked_at !== null) return 'key_revoked'
@@ -55,18 +60,6 @@ export const keepHomes = (reader: Pick<Reader, 'maybe'>, most_entries = 100_000)
     if (known) return known
     const found = await reader.maybe(homeOfAccount(service_account_id))
     if (found) kept.set(service_account_id, found)
-    return found
-  }
-}
-
-/** Whose key it is; that never changes either. */
-export const keepOwners = (reader: Pick<Reader, 'maybe'>, most_entries = 100_000) => {
-  const kept = new LRUCache<string, string>({ max: most_entries })
-  return async (key_id: string): Promise<string | undefined> => {
-    const known = kept.get(key_id)
-    if (known !== undefined) return known
-    const found = (await reader.maybe(ownerOfKey(key_id)))?.service_account_id
-    if (found !== undefined) kept.set(key_id, found)
     return found
   }
 }

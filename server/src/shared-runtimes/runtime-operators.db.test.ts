@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alteredDatabase } from '../../../test/altered-database.ts'
 import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
-import { believingOperators, type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
+import { type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
 
 const { org, project } = seeded
 const because = { reason: 'because' }
@@ -11,10 +11,10 @@ let runtimes: Runtimes
 /** The same database, by three processes. */
 let doors: readonly string[]
 beforeAll(async () => {
-  live = await liveServer(believingOperators)
+  live = await liveServer()
   for (const key of ['api', 'machine']) await live.setPolicy(`rate_limit.${key}_requests_per_minute`, 1_000_000)
   runtimes = runtimesOn(live)
-  doors = [live.url, (await live.replica(believingOperators)).url, (await live.replica(believingOperators)).url]
+  doors = [live.url, (await live.replica()).url, (await live.replica()).url]
 })
 afterAll(() => live.stop())
 
@@ -34,10 +34,15 @@ describe('what its tenant lets an operator do by itself', () => {
       const body = { delegated_actions, expected_version: version, ...because }
       expect((await live.call('adam', 'PATCH', runtimes.one(id), { body })).status).toBe(200)
     }
-    // On the list, but nobody delegated it.
-    expect(refused(await attach(listed))).toEqual(denied('permission_denied'))
+    // On the list, but nobody delegated it: no token says it, and an older one that does is not heard.
+    expect(refused(await attach(listed))).toEqual(denied('scope_mismatch'))
+    await delegate(['attach'])
+    const older = await runtimes.tokenOf(id)
     await delegate(['detach'])
-    expect(refused(await attach(listed))).toEqual(denied('permission_denied'))
+    expect(refused(await attach(listed))).toEqual(denied('scope_mismatch'))
+    expect(refused(await runtimes.operate(id, 'POST', '/attachments', attachment(listed), { token: older }))).toEqual(
+      denied('permission_denied'),
+    )
     await delegate(['attach'])
     expect(refused(await attach(unlisted))).toEqual(denied('membership_missing'))
     const attached = await attach(listed)
@@ -47,7 +52,7 @@ describe('what its tenant lets an operator do by itself', () => {
     ])
 
     const path = `/attachments/${attached.body.id}`
-    expect(refused(await runtimes.operate(id, 'DELETE', path, because))).toEqual(denied('permission_denied'))
+    expect(refused(await runtimes.operate(id, 'DELETE', path, because))).toEqual(denied('scope_mismatch'))
     await delegate(['attach', 'detach'])
     const ended = await runtimes.operate(id, 'DELETE', path, because)
     expect([ended.status, ended.body]).toMatchObject([200, { state: 'detached' }])
@@ -224,16 +229,14 @@ describe('what an operator sees of allocations', () => {
   })
 
   test('X5 the sweep would notice a server that goes on seeing detached projects, or goes on with an old cursor', async () => {
-    const deaf = await live.replica((parts) =>
-      believingOperators({
-        ...parts,
-        database: alteredDatabase(
-          parts.database,
-          { of: 'shared_runtime_attachments', text: (text) => text.replaceAll(/ and [at]\.detached_at is null/g, '') },
-          { of: 'from shared_app_runtimes', rows: (rows) => rows.map((row) => ({ ...(row as object), attachments_version: 1 })) },
-        ),
-      }),
-    )
+    const deaf = await live.replica((parts) => ({
+      ...parts,
+      database: alteredDatabase(
+        parts.database,
+        { of: 'shared_runtime_attachments', text: (text) => text.replaceAll(/ and [at]\.detached_at is null/g, '') },
+        { of: 'from shared_app_runtimes', rows: (rows) => rows.map((row) => ({ ...(row as object), attachments_version: 1 })) },
+      ),
+    }))
     const id = await runtimes.made()
     const { body: attached } = await runtimes.attach(id, project.aurora, 'all')
     for (let made = 0; made < 2; made += 1) await runtimes.allocation()
@@ -278,9 +281,10 @@ describe('what an operator sees of allocations', () => {
   test('MI-07 a report that races with disabling either came before or is refused', async () => {
     for (let round = 1; round <= 5; round += 1) {
       const id = await runtimes.made()
+      const token = await runtimes.tokenOf(id)
       const [disabled, reported] = await Promise.all([
         live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because }),
-        runtimes.operate(id, 'PUT', '/status', { sequence: 1, state: 'running' }, { base: doors[1]! }),
+        runtimes.operate(id, 'PUT', '/status', { sequence: 1, state: 'running' }, { base: doors[1]!, token }),
       ])
       expect(disabled.status).toBe(200)
       const { body } = await live.call('anna', 'GET', runtimes.one(id))
@@ -360,7 +364,7 @@ describe('what is recorded of operators', () => {
       status: 403,
       project_id: project.aurora,
       result: 'denied',
-      reason_code: 'permission_denied',
+      reason_code: 'scope_mismatch',
     })
     expect(await told('DELETE', '', because)).toMatchObject({
       status: 403,

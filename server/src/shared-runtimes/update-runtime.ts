@@ -7,7 +7,7 @@ import { authorizeToManage } from './runtime-scope.ts'
 import { recordedIn, shownRuntime } from './shared-runtime.ts'
 import { rewriteRuntime } from './shared-runtime-queries.ts'
 
-/** What its operator may do by itself counts from the commit on, for tokens that are out as well. */
+/** What its operator may do by itself counts from the commit on; what is new of it, for tokens that are issued from then on. */
 export const updateRuntime: Answering<typeof Op> = async (work, { params, body: { expected_version, reason, ...changes } }) => {
   const { organization, runtime } = await authorizeToManage(work, params)
   if (expected_version !== runtime.version) throw new Problem('version_conflict', { version: runtime.version })

@@ -8,6 +8,7 @@ import { askMoment, readMoment } from '../epochs/read-moment.ts'
 import { together } from '../epochs/together.ts'
 import { answeredBefore, keep } from '../http/idempotency.ts'
 import { noteUseOfKeys } from '../service-accounts/credential-queries.ts'
+import { noteUseOfOperatorKeys } from '../shared-runtimes/operator-credential-queries.ts'
 import type { Work } from '../work/work.ts'
 import { insertTokens, type TokenRow } from './issuing-queries.ts'
 import { type Attempt, type Job, type Lane, late, lockWaits, type Outcome, tenantLanes, type Way } from './lanes.ts'
@@ -41,7 +42,7 @@ class Moved extends Error {}
 
 interface Written {
   readonly sound: ReadonlySet<Issuance>
-  readonly used: readonly string[]
+  readonly used: ReadonlySet<string>
   readonly minute: string
 }
 
@@ -60,9 +61,20 @@ export const commitIssued = ({ database, append }: { readonly database: Database
   const noted = new LRUCache<string, string>({ max: 50_000 })
 
   /** Who used his key for the first time in this minute. */
-  const usedIn = (minute: string, issuances: readonly Issuance[]): string[] => [
-    ...new Set(issuances.flatMap(({ row: { credential_id: id } }) => (id !== null && noted.get(id) !== minute ? [id] : []))),
-  ]
+  const usedIn = (minute: string, issuances: readonly Issuance[]): ReadonlySet<string> =>
+    new Set(issuances.flatMap(({ row: { credential_id: id } }) => (id !== null && noted.get(id) !== minute ? [id] : [])))
+
+  const noteUse = async (tx: Tx, used: ReadonlySet<string>, issuances: readonly Issuance[]): Promise<void> => {
+    if (used.size === 0) return
+    const operators = new Set(
+      issuances.flatMap(({ row: { actor_type, credential_id: id } }) =>
+        actor_type === 'shared_runtime_operator' && id !== null && used.has(id) ? [id] : [],
+      ),
+    )
+    const accounts = [...used].filter((id) => !operators.has(id))
+    if (accounts.length > 0) await tx.last(noteUseOfKeys(accounts, tx.now))
+    if (operators.size > 0) await tx.last(noteUseOfOperatorKeys([...operators], tx.now))
+  }
 
   /**
    * Writes those whose state is still as it was; the others are to be decided again. That is asked behind the locks of the chains:
@@ -78,7 +90,7 @@ export const commitIssued = ({ database, append }: { readonly database: Database
     if (sound.length > 0) {
       await append(...(worksOf(tx, sound) as [Work, ...Work[]]))
       await tx.last(insertTokens(sound.map(({ row }) => row)))
-      if (used.length > 0) await tx.last(noteUseOfKeys(used, tx.now))
+      await noteUse(tx, used, sound)
     }
     return { sound: new Set(sound), used, minute }
   }

@@ -9,8 +9,12 @@ import { most_acting } from './act.ts'
 const Subject = Exactly({ id: Type.String(), org_id: Nullable(Type.String()), project_id: Nullable(Type.String()) })
 export type Subject = Static<typeof Subject>
 
-export const tokenById = (id: string) => sql(Subject)`
-  select id, org_id, project_id from issued_tokens where id = ${id}`
+/** The same, and of whose tokens it is; who manages them depends on that. */
+const Managed = Exactly({ ...Subject.properties, shared_runtime_id: Nullable(Type.String()) })
+export type ManagedSubject = Static<typeof Managed>
+
+export const tokenById = (id: string) => sql(Managed)`
+  select id, org_id, project_id, binding ->> 'shared_runtime_id' as shared_runtime_id from issued_tokens where id = ${id}`
 
 /** A token, and whose it is. */
 const Owned = Exactly({ ...Subject.properties, owner_id: Type.String() })
@@ -29,16 +33,27 @@ export const tokenOfLine = (id: string, shown: string) => sql(Owned)`
   select id, org_id, project_id, actor_id as owner_id from issued_tokens
    where id = ${id} and exists (select from line where line.id = ${shown}::uuid)`
 
-export const credentialById = (id: string) => sql(Subject)`
-  select k.id, s.org_id, s.project_id from service_account_keys k join service_accounts s on s.id = k.service_account_id where k.id = ${id}`
+export const credentialById = (id: string) => sql(Managed)`
+  select k.id, s.org_id, s.project_id, null as shared_runtime_id
+    from service_account_keys k join service_accounts s on s.id = k.service_account_id where k.id = ${id}
+   union all
+  select c.id, r.org_id, null, r.id
+    from shared_runtime_operator_credentials c join shared_app_runtimes r on r.id = c.shared_runtime_id where c.id = ${id}`
 
-export const serviceAccountById = (id: string) => sql(Subject)`
-  select id, org_id, project_id from service_accounts where id = ${id}`
+export const serviceAccountById = (id: string) => sql(Managed)`
+  select id, org_id, project_id, null as shared_runtime_id from service_accounts where id = ${id}`
 
-type Managed = Authorized<'project.service_account.manage' | 'platform.admin' | 'auth.token.revoke_own', Pick<Subject, 'id'>>
+/** Also of a deleted one: its tokens are of no use, and to say so once more does no harm. */
+export const operatorById = (shared_runtime_id: string) => sql(Managed)`
+  select id, org_id, null as project_id, id as shared_runtime_id from shared_app_runtimes where id = ${shared_runtime_id}`
+
+type Managing = 'project.service_account.manage' | 'tenant.shared_runtime.manage' | 'platform.admin'
+type Revocable = Authorized<Managing | 'auth.token.revoke_own', Pick<Subject, 'id'>>
 
 /** The first to revoke it is who did, and when he did. */
-export const revokeToken = (token: Managed, revoked_by: string, reason: string, now: string) => sql(Exactly({ revoked_at: Type.String() }))`
+export const revokeToken = (token: Revocable, revoked_by: string, reason: string, now: string) => sql(
+  Exactly({ revoked_at: Type.String() }),
+)`
   update issued_tokens
      set revoked_at = coalesce(revoked_at, ${now}), revoked_by = coalesce(revoked_by, ${revoked_by}),
          revoke_reason = coalesce(revoke_reason, ${reason})
@@ -56,9 +71,7 @@ export interface CutOff {
   readonly reason: string
 }
 
-export const insertCutOff = (_by: Authorized<'project.service_account.manage' | 'platform.admin', object>, cut: CutOff, now: string) => sql(
-  Exactly({ id: Type.String() }),
-)`
+export const insertCutOff = (_by: Authorized<Managing, object>, cut: CutOff, now: string) => sql(Exactly({ id: Type.String() }))`
   insert into token_cutoffs (id, subject_type, subject_id, org_id, issued_before, until_number, created_at, created_by, reason)
   select ${cut.id}, ${cut.subject_type}, ${cut.subject_id}, ${cut.org_id}, ${cut.issued_before},
          case when ${cut.is_of_all} then case when s.is_called then s.last_value else 0 end end, ${now}, ${cut.created_by}, ${cut.reason}

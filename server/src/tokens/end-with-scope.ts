@@ -1,5 +1,6 @@
 import { systemProof } from '../authz/authorize.ts'
 import { newId } from '../kernel/ids.ts'
+import type { RuntimeSubscribers } from '../shared-runtimes/shared-runtime.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
 import type { Work } from '../work/work.ts'
 import { type CutOff, insertCutOff } from './cutoff-queries.ts'
@@ -24,3 +25,7 @@ export const endTokensOfOrganization: TenancySubscribers['onOrganizationMoved'][
 
 export const endTokensOfProject: TenancySubscribers['onProjectMoved'][number] = (work, { id, org_id }, reason) =>
   cutOff(work, { subject_type: 'project', subject_id: id, org_id }, reason)
+
+/** With its runtime an operator is gone for good. While one is disabled its tokens stay, and are refused. */
+export const endTokensOfRuntime: RuntimeSubscribers['onRuntimeDeleted'][number] = (work, organization, { id }, reason) =>
+  cutOff(work, { subject_type: 'actor', subject_id: id, org_id: organization.id }, reason)

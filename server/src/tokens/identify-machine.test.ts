@@ -21,6 +21,7 @@ const record: TokenRecord = {
   act: null,
   org_id: claims.org_id,
   project_id: claims.project_id,
+  shared_runtime_id: null,
   typ: typeOf.service_account,
   kid: key.kid,
   audience,

@@ -64,9 +64,16 @@ export type RequireHolder = (shown: ShownToken, cnf_jkt: string | null, fresh: F
 export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accepted, requireHolder: RequireHolder) => {
   const read = readLiveToken(wantKeys, accepted)
   return async (shown: ShownToken, fresh: FreshReader, identified: (actor: Actor) => Promise<void>): Promise<Actor> => {
-    const { id, actor_type, actor_id, org_id, project_id, scope, cnf_jkt, act } = (await read(shown.token, fresh)).found
+    const { id, actor_type, actor_id, org_id, project_id, shared_runtime_id, scope, cnf_jkt, act } = (await read(shown.token, fresh)).found
     const useProof = await requireHolder(shown, cnf_jkt, fresh)
-    const token = { jti: id, tenant_id: org_id, project_id, actions: new Set(scope), ...(act && { act }) }
+    const token = {
+      jti: id,
+      tenant_id: org_id,
+      project_id,
+      ...(shared_runtime_id !== null && { shared_runtime_id }),
+      actions: new Set(scope),
+      ...(act && { act }),
+    }
     const actor: Actor = { type: actor_type, id: actor_id, token }
     await identified(actor)
     await useProof()

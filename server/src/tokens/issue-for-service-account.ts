@@ -8,7 +8,7 @@ export const issueForServiceAccount =
   ({ gate, issue }: GateAndIssuer): Issuing<typeof issueServiceAccountToken> =>
   (caller, { body }) => {
     const { client_secret, ...same_by } = body
-    const { service_account_id, key_id, ...request } = same_by
-    const verify = gate.verifier(caller, { service_account_id, key_id }, (credential) => isSecretOf(credential, client_secret))
+    const { service_account_id: actor_id, key_id, ...request } = same_by
+    const verify = gate.verifier(caller, { actor_id, key_id }, (credential) => isSecretOf(credential, client_secret))
     return issue(caller, { operation: issueServiceAccountToken as never, request, same_by, verify }) as never
   }

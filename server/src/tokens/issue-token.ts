@@ -1,6 +1,7 @@
 import type { Operation } from '@gatehouse/contract/operation'
 import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
+import type { Action } from '../authz/actions.ts'
 import { requireAllowed } from '../authz/authorize.ts'
 import type { Facts } from '../authz/facts.ts'
 import type { Place } from '../authz/kind.ts'
@@ -94,6 +95,9 @@ class Refusing extends Error {
 
 const reasonOf = ({ code, details }: Problem): string => (details as { reason_code?: string } | undefined)?.reason_code ?? code
 
+/** What is asked of the engine before a token is issued: by its own tier for each class. */
+const issuingOf = (type: MachineClass): Action => (type === 'shared_runtime_operator' ? 'shared_runtime.token.issue' : 'auth.token.issue')
+
 interface Standing {
   readonly place: Place
   readonly facts: Facts
@@ -101,7 +105,7 @@ interface Standing {
 const requireMayBeIssued = (trail: Trail, type: MachineClass, { place, facts }: Standing, refuse: (problem: Problem) => Refusing): void => {
   try {
     // Unknown is only who was not verified, so this is never said.
-    requireAllowed(trail, { alternatives: ['auth.token.issue'], kind: { type, missing: 'token_invalid' }, place, is_there: true }, facts)
+    requireAllowed(trail, { alternatives: [issuingOf(type)], kind: { type, missing: 'token_invalid' }, place, is_there: true }, facts)
   } catch (error) {
     throw error instanceof Problem ? refuse(error) : error
   }
@@ -215,7 +219,8 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder) => {
         parent_id: parent?.id ?? null,
         org_id: bound.org_id,
         project_id: bound.project_id,
-        binding: {},
+        // What has no column of its own.
+        binding: Object.fromEntries(Object.entries(binding).filter(([claim]) => claim !== 'org_id' && claim !== 'project_id')),
         typ,
         kid: signing.kid,
         audience,

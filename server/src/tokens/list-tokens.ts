@@ -1,12 +1,16 @@
-import type { IssuedToken, listProjectTokens as Op } from '@gatehouse/contract/tokens'
+import type { IssuedToken, listProjectTokens as OfProject, listRuntimeTokens as OfRuntime } from '@gatehouse/contract/tokens'
 import { record } from '../audit/record.ts'
-import { authorityOf, authorize } from '../authz/authorize.ts'
+import { type Authority, authorityOf, authorize } from '../authz/authorize.ts'
 import { type Answering, listed } from '../http/answer.ts'
+import { Problem } from '../kernel/problem.ts'
+import { runtimesOf } from '../shared-runtimes/runtime-scope.ts'
+import { findRuntime } from '../shared-runtimes/shared-runtime-queries.ts'
+import { findOrganization } from '../tenancy/organization-queries.ts'
 import { projectKind } from '../tenancy/project.ts'
 import { findProject } from '../tenancy/project-queries.ts'
 import { type TokenRecord, withLineage } from './lineage.ts'
 import { endOf } from './live-token.ts'
-import { type ListedToken, tokensOfProject } from './token-list-queries.ts'
+import { type ListedToken, tokensOfProject, tokensOfRuntime } from './token-list-queries.ts'
 
 type Listed = TokenRecord<ListedToken>
 
@@ -32,20 +36,40 @@ const shown = (token: Listed, now: string): IssuedToken => ({
   revoke_reason: token.revoke_reason,
 })
 
-export const listProjectTokens: Answering<typeof Op> = async (work, { params, slice }) => {
+/** What the platform reads in a tenant stands out in that tenant's own log. */
+const severityOf = ({ action, is_override }: Authority) => (is_override || action === 'platform.admin' ? 'high' : 'info')
+
+export const listProjectTokens: Answering<typeof OfProject> = async (work, { params, slice }) => {
   const alternatives = ['project.service_account.manage', 'platform.admin'] as const
   const project = await authorize(work, alternatives, projectKind, await work.tx.maybe(findProject(params.project_id)))
   const tokens = await work.tx.many(tokensOfProject(project, slice.after, slice.limit + 1))
   const { items, after } = listed(tokens, slice, ({ id }) => id)
-  const { action, is_override } = authorityOf(project)
   record(work, {
     action: 'auth.token.list_of_project',
     resource_type: 'project',
     resource_id: project.id,
     tenant_id: project.org_id,
     project_id: project.id,
-    // What the platform reads in a tenant stands out in that tenant's own log.
-    severity: is_override || action === 'platform.admin' ? 'high' : 'info',
+    severity: severityOf(authorityOf(project)),
+    metadata: { rows: items.length },
+  })
+  return { items: (await withLineage(work.tx, items)).map((token) => shown(token, work.now)), after }
+}
+
+export const listRuntimeTokens: Answering<typeof OfRuntime> = async (work, { params: { org_id, shared_runtime_id }, slice }) => {
+  const alternatives = ['tenant.shared_runtime.manage', 'platform.admin'] as const
+  const found = await work.tx.maybe(findOrganization(org_id))
+  const organization = await authorize(work, alternatives, runtimesOf({ shared_runtime_id }), found)
+  if (!(await work.tx.maybe(findRuntime(organization.id, shared_runtime_id)))) throw new Problem('shared_runtime_not_found')
+  const tokens = await work.tx.many(tokensOfRuntime(organization, shared_runtime_id, slice.after, slice.limit + 1))
+  const { items, after } = listed(tokens, slice, ({ id }) => id)
+  record(work, {
+    action: 'auth.token.list_of_shared_runtime',
+    resource_type: 'shared_runtime',
+    resource_id: shared_runtime_id,
+    tenant_id: organization.id,
+    project_id: null,
+    severity: severityOf(authorityOf(organization)),
     metadata: { rows: items.length },
   })
   return { items: (await withLineage(work.tx, items)).map((token) => shown(token, work.now)), after }

@@ -17,6 +17,8 @@ export const FoundToken = Exactly({
   act: Nullable(Type.Unsafe<Act>(Type.Any())),
   org_id: Nullable(Type.String()),
   project_id: Nullable(Type.String()),
+  /** Of an operator: the one runtime that it operates. */
+  shared_runtime_id: Nullable(Type.String()),
   typ: Type.String(),
   kid: Type.String(),
   audience: Type.String(),
@@ -59,18 +61,22 @@ export const isCutOff = `
 export const isOwnKey = `k.service_account_id = coalesce((t.act ->> 'sub')::uuid, t.actor_id)`
 
 export const tokenColumns = sqlPart(`
-    t.id, t.actor_type, t.actor_id, t.credential_id, t.parent_id, t.act, t.org_id, t.project_id, t.typ, t.kid, t.audience, t.scope,
+    t.id, t.actor_type, t.actor_id, t.credential_id, t.parent_id, t.act, t.org_id, t.project_id, t.binding ->> 'shared_runtime_id' as shared_runtime_id, t.typ, t.kid, t.audience, t.scope,
     t.cnf_jkt, t.epoch, t.issued_at, t.expires_at, t.revoked_at,
     (${isCutOff}) as is_cut_off,
-    s.state as actor_state, o.state as organization_state, p.state as project_state,
-    k.id is not null as has_credential, k.revoked_at as credential_revoked_at, k.expires_at as credential_expires_at`)
+    coalesce(s.state, case when r.state in ('disabled', 'deleted') then r.state when r.id is not null then 'active' end) as actor_state,
+    o.state as organization_state, p.state as project_state,
+    coalesce(k.id, c.id) is not null as has_credential, coalesce(k.revoked_at, c.revoked_at) as credential_revoked_at,
+    coalesce(k.expires_at, c.expires_at) as credential_expires_at`)
 
 /** Each class has its actors in a table of its own; of those that have none yet, none is found. */
 export const tokenJoins = sqlPart(`
     left join organizations o on o.id = t.org_id and o.deleted_at is null
     left join projects p on p.id = t.project_id and p.org_id = t.org_id
     left join service_accounts s on t.actor_type = 'service_account' and s.id = t.actor_id and s.project_id = t.project_id
-    left join service_account_keys k on k.id = t.credential_id and s.id is not null and ${isOwnKey}`)
+    left join service_account_keys k on k.id = t.credential_id and s.id is not null and ${isOwnKey}
+    left join shared_app_runtimes r on t.actor_type = 'shared_runtime_operator' and r.id = t.actor_id and r.org_id = t.org_id
+    left join shared_runtime_operator_credentials c on c.id = t.credential_id and c.shared_runtime_id = r.id`)
 
 /** Tokens by their ids, each as one of that organization. */
 export const tokensBy = (ids: readonly string[], org_ids: readonly (string | null)[]) => sql(

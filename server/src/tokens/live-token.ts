@@ -2,7 +2,15 @@ import { type Source, type Wanted, want } from '../epochs/fresh.ts'
 import { actorsIn } from './act.ts'
 import { type TokenRecord, withLineage } from './lineage.ts'
 import { tokensBy } from './live-token-queries.ts'
-import { actOfClaims, clientOfClaims, holderOfClaims, projectOfClaims, type TokenClaims, tenantOfClaims } from './token-claims.ts'
+import {
+  actOfClaims,
+  clientOfClaims,
+  holderOfClaims,
+  projectOfClaims,
+  runtimeOfClaims,
+  type TokenClaims,
+  tenantOfClaims,
+} from './token-claims.ts'
 
 interface TokenKey {
   readonly jti: string
@@ -45,7 +53,8 @@ export const endOf = (record: TokenRecord, installation_epoch: number, now: stri
   if (isOver(record.credential_expires_at, now)) return 'its credential has expired'
   if (record.lineage?.is_ended || isOver(record.lineage?.ends_at ?? null, now)) return 'a token that it comes from has ended'
   if (record.organization_state !== 'active') return 'its organization is not active'
-  if (record.project_state !== 'active') return 'its project is not active'
+  // An operator's is bound to none.
+  if (record.project_id !== null && record.project_state !== 'active') return 'its project is not active'
   return undefined
 }
 
@@ -60,6 +69,7 @@ export const isOfRecord = (typ: string, kid: string, claims: TokenClaims, record
   record.actor_id === claims.sub &&
   record.org_id === tenantOfClaims(claims) &&
   record.project_id === projectOfClaims(claims) &&
+  record.shared_runtime_id === runtimeOfClaims(claims) &&
   (clientOfClaims(claims) ?? record.credential_id) === record.credential_id &&
   record.cnf_jkt === holderOfClaims(claims) &&
   actorsIn(record.act).join() === actorsIn(actOfClaims(claims)).join() &&

@@ -1,4 +1,4 @@
-import { actions, isAction, membershipKeys } from '../authz/actions.ts'
+import { actions, delegatedKeys, isAction, membershipKeys, operatorKeys } from '../authz/actions.ts'
 import type { MachineClass } from './machine-class.ts'
 
 /** What being in a project gives there, to a machine as to a person. */
@@ -11,6 +11,7 @@ const fitForServiceAccounts = Object.entries(actions).flatMap(([key, { fit_for_s
 /** What a token of a class can carry at all. A class that is not here has nothing to carry yet. */
 const carried: Partial<Record<MachineClass, ReadonlySet<string>>> = {
   service_account: new Set([...fitForServiceAccounts, ...keysOfBelonging]),
+  shared_runtime_operator: new Set([...operatorKeys, ...Object.values(delegatedKeys)]),
 }
 const nothing: ReadonlySet<string> = new Set()
 export const carriedBy = (actor_type: MachineClass): ReadonlySet<string> => carried[actor_type] ?? nothing

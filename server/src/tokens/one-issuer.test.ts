@@ -39,7 +39,7 @@ test('TI-01 the search finds a second one', () => {
 
 // T14: the work is the same by the way it is written, which a clock could only guess.
 test('TI-11 the secret is compared before anybody is refused, whether or not there is such an account or key', () => {
-  const source = textOf('server/src/tokens/verify-service-account.ts')
+  const source = textOf('server/src/tokens/credential-gate.ts')
   const isConstantWork = (text: string) => {
     const lines = /const opened = async [\s\S]*?=> \{\n([\s\S]*?)\n {2}\}/.exec(text)![1]!.split('\n')
     const compared = lines.findIndex((line) => line.includes('= await prove('))

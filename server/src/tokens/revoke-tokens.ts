@@ -11,7 +11,15 @@ import { findOrganization } from '../tenancy/organization-queries.ts'
 import { projectKind } from '../tenancy/project.ts'
 import { findProject } from '../tenancy/project-queries.ts'
 import type { Work } from '../work/work.ts'
-import { credentialById, insertCutOff, revokeToken, type Subject, serviceAccountById, tokenById } from './cutoff-queries.ts'
+import {
+  credentialById,
+  insertCutOff,
+  type ManagedSubject,
+  operatorById,
+  revokeToken,
+  serviceAccountById,
+  tokenById,
+} from './cutoff-queries.ts'
 
 type Body = Input<typeof Op>['body']
 type SubjectType = Reply<typeof Op>['subject_type']
@@ -36,26 +44,37 @@ const oneSubjectIn = (body: Body): [SubjectType, string | null] => {
   return subject
 }
 
+/** Whoever manages a credential manages what was issued for it. */
 const managing = ['project.service_account.manage', 'platform.admin'] as const
+const operating = ['tenant.shared_runtime.manage', 'platform.admin'] as const
 
 /** A token, or whom tokens are issued to: where it does not exist, it is answered as where it is somebody else's. */
-const kindOf = (type: string): Kind<Subject> => ({
+const kindOf = (type: string): Kind<ManagedSubject> => ({
   type,
   missing: 'token_not_found',
-  placeOf: ({ id, org_id, project_id }) => ({ ...nowhere, id, tenant_id: org_id, project_id }),
+  placeOf: ({ id, org_id, project_id, shared_runtime_id }) => ({ ...nowhere, id, tenant_id: org_id, project_id, shared_runtime_id }),
 })
 
-/** Whoever manages the credentials of a project ends what was issued for them; what reaches further is the platform's. */
+/** An operator's tokens are those of its runtime, and so its tenant's; what is nobody's is judged as a project's. */
+const authorizeManaged = async (work: Work, type: string, found: ManagedSubject | undefined) =>
+  found?.shared_runtime_id ? authorize(work, operating, kindOf(type), found) : authorize(work, managing, kindOf(type), found)
+
+const actorBy = ({ type, id }: NonNullable<Body['actor']>) => {
+  if (type === 'shared_runtime_operator') return operatorById(id)
+  return type === 'service_account' ? serviceAccountById(id) : undefined
+}
+
+/** Whoever manages the credentials of a project, or of a runtime, ends what was issued for them; what reaches further is the platform's. */
 const authorizeOn = async (work: Work, type: SubjectType, id: string | null, { actor }: Body) => {
   const { tx } = work
   switch (type) {
     case 'token':
-      return authorize(work, managing, kindOf('token'), await tx.maybe(tokenById(id!)))
+      return authorizeManaged(work, 'token', await tx.maybe(tokenById(id!)))
     case 'credential':
-      return authorize(work, managing, kindOf('credential'), await tx.maybe(credentialById(id!)))
+      return authorizeManaged(work, 'credential', await tx.maybe(credentialById(id!)))
     case 'actor': {
-      const found = actor?.type === 'service_account' ? await tx.maybe(serviceAccountById(id!)) : undefined
-      return authorize(work, managing, kindOf('actor'), found)
+      const known = actorBy(actor!)
+      return authorizeManaged(work, 'actor', known && (await tx.maybe(known)))
     }
     case 'project': {
       const project = await authorize(work, managing, projectKind, await tx.maybe(findProject(id!)))

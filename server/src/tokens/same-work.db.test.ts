@@ -12,8 +12,9 @@ import { keySetSource } from '../keys/key-set.ts'
 import { createSigner } from '../keys/signer.ts'
 import { isSecretOf, newSecret } from '../service-accounts/credential.ts'
 import { newTrail } from '../work/work.ts'
+import type { Claimed } from './credential-gate.ts'
 import { gateAndIssuer } from './issuing.ts'
-import type { Claimed, ServiceAccountGate } from './verify-service-account.ts'
+import type { ServiceAccountGate } from './verify-service-account.ts'
 
 let live: LiveServer
 beforeAll(async () => {
@@ -104,13 +105,13 @@ test.each(Object.entries(ways))(
 
     for (const isNamed of [true, false]) {
       const shown = ({ service_account_id, key_id }: { service_account_id: string; key_id: string }): Claimed =>
-        isNamed ? { service_account_id, key_id } : { key_id }
+        isNamed ? { actor_id: service_account_id, key_id } : { key_id }
       const cases: Record<string, [Claimed, string]> = {
         'wrong secret': [shown(right), newSecret().reveal()],
         'unknown key': [shown({ ...right, key_id: newId('key') }), right.client_secret],
         'unknown account': [shown({ service_account_id: newId('account'), key_id: newId('key') }), right.client_secret],
-        'unknown account, known key': [{ service_account_id: newId('account'), key_id: right.key_id }, right.client_secret],
-        'the key of another': [{ service_account_id: right.service_account_id, key_id: another!.key_id }, another!.client_secret],
+        'unknown account, known key': [{ actor_id: newId('account'), key_id: right.key_id }, right.client_secret],
+        'the key of another': [{ actor_id: right.service_account_id, key_id: another!.key_id }, another!.client_secret],
         revoked: [shown(revoked!), revoked!.client_secret],
         expired: [shown(expired!), expired!.client_secret],
         disabled: [shown(disabled!), disabled!.client_secret],
@@ -120,7 +121,7 @@ test.each(Object.entries(ways))(
       const told: Record<string, unknown> = {}
       for (const [name, [claimed, secret]] of Object.entries(cases)) {
         // Those who name the account are compared with each other, and those who do not.
-        if ((claimed.service_account_id !== undefined) === isNamed) told[name] = await workOf(opening, claimed, secret)
+        if ((claimed.actor_id !== undefined) === isNamed) told[name] = await workOf(opening, claimed, secret)
       }
       const wrong = told['wrong secret'] as { statements: string[] }
       expect(told).toEqual(Object.fromEntries(Object.keys(told).map((name) => [name, { ...wrong, outcome: 'token_invalid', compared: 1 }])))

@@ -1,7 +1,11 @@
 import * as tokens from '@gatehouse/contract/tokens'
 import { answer } from '../http/answer.ts'
-import { listProjectTokens } from './list-tokens.ts'
+import { listProjectTokens, listRuntimeTokens } from './list-tokens.ts'
 import { revokeTokens } from './revoke-tokens.ts'
 
 /** What people do with the tokens of machines: see and end them. */
-export const tokenAdminRoutes = [answer(tokens.listProjectTokens, listProjectTokens), answer(tokens.revokeTokens, revokeTokens)]
+export const tokenAdminRoutes = [
+  answer(tokens.listProjectTokens, listProjectTokens),
+  answer(tokens.listRuntimeTokens, listRuntimeTokens),
+  answer(tokens.revokeTokens, revokeTokens),
+]

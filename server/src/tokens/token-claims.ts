@@ -66,15 +66,22 @@ const AccessToken = Exactly({
   act: Type.Optional(Type.Unsafe<Act>(chainOf(most_acting))),
 })
 
+/** No operator acts for another. */
+const OperatorAccessToken = Exactly({
+  ...shapes.shared_runtime_operator.properties,
+  client_id: Uuid,
+  cnf: Type.Optional(Exactly({ jkt: Thumbprint })),
+})
+
 type ClassClaims = { [C in MachineClass]: Static<(typeof shapes)[C]> }[MachineClass]
-export type TokenClaims = ClassClaims | Static<typeof AccessToken>
+export type TokenClaims = ClassClaims | Static<typeof AccessToken> | Static<typeof OperatorAccessToken>
 
 const byType: ReadonlyMap<string, { Check(value: unknown): boolean }> = new Map([
   ...Object.entries(shapes).map(([name, shape]): [string, { Check(value: unknown): boolean }] => [
     typeOf[name as MachineClass],
     Compile(shape),
   ]),
-  [accessTokenType, Compile(AccessToken)],
+  [accessTokenType, Compile(Type.Union([AccessToken, OperatorAccessToken]))],
 ])
 
 /** The claims, if they are exactly those of the class that the header's type names: none missing, none more, each of its kind. */
@@ -90,4 +97,6 @@ export const holderOfClaims = (claims: TokenClaims): string | null =>
   'cnf' in claims && claims.cnf && 'jkt' in claims.cnf ? claims.cnf.jkt : null
 /** Who acts for the subject; undefined where it does so itself. */
 export const actOfClaims = (claims: TokenClaims): Act | undefined => ('act' in claims ? claims.act : undefined)
+/** The one runtime that an operator's token is bound to; null of everybody else's. */
+export const runtimeOfClaims = (claims: TokenClaims): string | null => ('shared_runtime_id' in claims ? claims.shared_runtime_id : null)
 export const projectOfClaims = (claims: TokenClaims): string | null => ('project_id' in claims ? claims.project_id : null)

@@ -83,7 +83,7 @@ export const exchanging = ({ keys, issuer }: Pick<IssuerParts, 'keys' | 'issuer'
     const standing = await standingOf(caller, fresh, found, client)
     if (!standing) return not(refused(subject))
     // The client was read first, and by that moment all is judged: if anything has moved since, the commit finds it out.
-    const bound = boundOf({ service_account_id: found.actor_id, home: client.binding }, heldBy(standing.facts))
+    const bound = boundOf(found.actor_id, client.binding, heldBy(standing.facts))
     return { ...client, bound, exchange: { parent, subject: standing } }
   }
 }

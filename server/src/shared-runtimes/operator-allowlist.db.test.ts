@@ -1,0 +1,105 @@
+import { operation } from '@gatehouse/contract/operation'
+import { Exactly } from '@gatehouse/contract/shapes'
+import Type from 'typebox'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { pathOf, rightfulCalls, sendingOf } from '../../../test/fuzz/rightful-calls.ts'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { operatorWithSecret } from '../../../test/operator-credential.ts'
+import { runtimesOn, strange } from '../../../test/runtime-scene.ts'
+import { authorize } from '../authz/authorize.ts'
+import { platformKind, thePlatform } from '../authz/kind.ts'
+import { answer } from '../http/answer.ts'
+import type { ServerParts } from '../http/server.ts'
+
+const { org, project } = seeded
+
+let live: LiveServer
+/** A runtime that may attach and detach by itself, and what its operator shows. */
+let own: string
+let operator: string
+beforeAll(async () => {
+  live = await liveServer()
+  for (const key of ['api', 'machine']) await live.setPolicy(`rate_limit.${key}_requests_per_minute`, 1_000_000)
+  own = await runtimesOn(live).made({ delegated_actions: ['attach', 'detach'], eligible_project_ids: [project.aurora] })
+  operator = await (await operatorWithSecret(live, own)).token()
+})
+afterAll(() => live.stop())
+
+describe('the allowlist by default', () => {
+  const runtime = '/api/v1/orgs/:org_id/shared-app-runtimes/:shared_runtime_id'
+  /** By hand, from MI-04 and MI-05: what a token of a runtime with both delegations opens. */
+  const open = [
+    `DELETE ${runtime}/attachments/:attachment_id`,
+    `GET ${runtime}`,
+    `GET ${runtime}/allocations`,
+    `GET ${runtime}/attachments`,
+    `GET ${runtime}/attachments/:attachment_id`,
+    `GET ${runtime}/members`,
+    'POST /api/v1/deliveries/unwrap',
+    `POST ${runtime}/attachments`,
+    `POST ${runtime}/credential-deliveries`,
+    `PUT ${runtime}/members`,
+    `PUT ${runtime}/status`,
+  ]
+  const dummy = (actors: readonly ('user' | 'shared_runtime_operator')[]) =>
+    operation({
+      ...{ id: 'dummy.read', method: 'GET', path: '/api/v1/dummy', summary: 'Of this test alone.', effect: 'read', problems: [] },
+      ...{ actors, action: 'me.read', reply: Exactly({ is_there: Type.Boolean() }) },
+    })
+  const withDummy =
+    (asked: ReturnType<typeof dummy>) =>
+    (parts: ServerParts): ServerParts => ({
+      ...parts,
+      answers: [
+        ...parts.answers,
+        answer(asked, async (work) => {
+          // Nobody is asked twice: for people it is open, and an operator would come as far as this.
+          const self = {
+            ...platformKind,
+            placeOf: () => ({ ...platformKind.placeOf(thePlatform, work.actor), relations: ['self' as const] }),
+          }
+          if (work.actor.type === 'user') await authorize(work, 'me.read', self, thePlatform)
+          return { is_there: true }
+        }) as unknown as ServerParts['answers'][number],
+      ],
+    })
+
+  /** Which operations let the operator in, be it only to look for what is not there. */
+  const walk = async (base: string, more: readonly ReturnType<typeof dummy>[] = []) => {
+    const calls = [
+      ...rightfulCalls.filter(({ operation: { identified_by } }) => identified_by === 'bearer'),
+      ...more.map((each) => ({ operation: each, params: {}, body: undefined, query: undefined })),
+    ]
+    const let_in: string[] = []
+    const odd: unknown[] = []
+    for (const { operation: each, params, body, query } of calls) {
+      const own_params = { ...params, org_id: org.aurora, shared_runtime_id: own, attachment_id: strange }
+      const path = `${pathOf(each.path, own_params)}${query === undefined ? '' : `?${query}`}`
+      const sending = sendingOf(each, each.id === 'shared_runtime.attachment.create' ? { ...body, project_id: project.aurora } : body)
+      const headers = { ...sending.headers, authorization: `Bearer ${operator}` }
+      const { status, body: told } = await live.call(null, each.method, path, { ...sending, headers }, base)
+      if (status !== 403) let_in.push(`${each.method} ${each.path}`)
+      else if (told.details?.reason_code !== 'permission_denied') odd.push([each.id, told])
+    }
+    expect(odd).toEqual([])
+    return let_in.sort()
+  }
+
+  test('MI-05 X4 every route is asked with an operator’s token: what is on the list lets it in, and nothing else does', async () => {
+    expect(await walk(live.url)).toEqual(open)
+  })
+
+  test('MI-05 X4 a route that nobody thought of is closed to operators, without a word in any list', async () => {
+    const fresh = dummy(['user'])
+    const { url } = await live.replica(withDummy(fresh))
+    expect((await live.call('anna', 'GET', '/api/v1/dummy', {}, url)).body).toEqual({ is_there: true })
+    expect(await walk(url, [fresh])).toEqual(open)
+  })
+
+  test('X4 the walk notices a route that admits operators', async () => {
+    const wide = dummy(['user', 'shared_runtime_operator'])
+    const { url } = await live.replica(withDummy(wide))
+    const let_in = await walk(url, [wide]).catch((error: unknown) => String(error))
+    expect(let_in).not.toEqual(open)
+  })
+})

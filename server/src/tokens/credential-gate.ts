@@ -1,0 +1,240 @@
+import { uuidPattern } from '@gatehouse/contract/shapes'
+import { LRUCache } from 'lru-cache'
+import { type Facts, factsOf } from '../authz/facts.ts'
+import type { Place } from '../authz/kind.ts'
+import { type Standing, wantStanding } from '../authz/standing.ts'
+import type { FreshReader, Wanted } from '../epochs/fresh.ts'
+import type { Caller } from '../http/answer.ts'
+import { Problem } from '../kernel/problem.ts'
+import { chainOf, wantChain } from '../policies/constraint-chain.ts'
+import { policyIn, wantPolicy } from '../policies/read-policy.ts'
+import { endOfKey, type KeptKey, type Provable } from '../service-accounts/credential.ts'
+import type { Actor } from '../work/work.ts'
+import type { Binding } from './claims.ts'
+import type { IssuerParts, Verified } from './issue-token.ts'
+import type { Owner } from './owner-queries.ts'
+import { ownerOfCredential } from './owner-queries.ts'
+import type { DenialRecorder } from './record-denial.ts'
+import { readSlowDown, type SlowDownWrongs, type Wrong } from './slow-down.ts'
+import type { Bound } from './token-policy.ts'
+
+/** What all classes with secrets live by; a tenant or project may live by a shorter one. */
+const own_limit = 'auth.service_account_token_ttl_seconds'
+const max_ttl = 'auth.iam_token_issuer.max_ttl_seconds'
+const audiences = 'auth.iam_token_issuer.allowed_audiences'
+const scopes = 'auth.iam_token_issuer.allowed_scopes'
+const [wantedMax, wantedAudiences, wantedScopes] = [wantPolicy(max_ttl), wantPolicy(audiences), wantPolicy(scopes)]
+
+/** Where an actor lives. It never moves. */
+export interface Home {
+  readonly org_id: string
+  readonly project_id: string | null
+}
+
+/** A credential and whose it is, by the record or as somebody says: only a read finds out. */
+export interface Located<H extends Home = Home> {
+  readonly actor_id: string
+  readonly key_id: string
+  readonly home: H
+}
+
+type CredentialClassName = Owner['type']
+
+/** What is particular about the credentials of one class; the way they open is the same. */
+export interface CredentialClass<C extends CredentialClassName, H extends Home, K extends KeptKey & Provable> {
+  readonly type: C
+  readonly homeOf: (actor_id: string) => Promise<H | undefined>
+  readonly nobodysHome: H
+  readonly wantCredential: (located: Located<H>) => Wanted<K>
+  /** Why one that is right opens nothing, by what it hangs on; null where it does. */
+  readonly endOf: (credential: K, standing: Standing | undefined) => string | null
+  readonly placeOf: (located: Located<H>) => Place
+  readonly boundTo: (located: Located<H>, held: ReadonlySet<string>) => Bound & { readonly actor_type: C }
+  readonly bindingOf: (located: Located<H>) => Binding<C>
+  readonly heldBy: (facts: Facts) => ReadonlySet<string>
+}
+
+/** Which credential somebody says he has: of the actor that he names, or simply the credential. */
+export interface Claimed {
+  readonly key_id: string
+  readonly actor_id?: string
+}
+
+/**
+ * True, or why not in the words of the record: the caller is not told. False: the secret is wrong. What is good once is used up by the
+ * function, false where somebody was first: it writes, and so it comes after the request has been counted.
+ */
+export type Proved = boolean | 'wrong_assertion' | (() => Promise<boolean>)
+/** Whether he has it, found out with the same work whether or not there is such a credential. */
+export type Prove = (credential: Provable | undefined, now: string) => Proved | Promise<Proved>
+
+const isId = new RegExp(uuidPattern)
+
+/** Whom everybody is taken for who names somebody that there is not: what is read of him is read as of anybody, and nothing is found. */
+export const nowhere = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** Whose credential it is; that never changes. That one is unknown is not kept. */
+export const keepOwners = ({ database: { reader } }: Pick<IssuerParts, 'database'>, most_entries = 100_000) => {
+  const kept = new LRUCache<string, Owner>({ max: most_entries })
+  return async (key_id: string): Promise<Owner | undefined> => {
+    const id = isId.test(key_id) ? key_id : nowhere
+    const known = kept.get(id)
+    if (known) return known
+    const found = await reader.maybe(ownerOfCredential(id))
+    if (found) kept.set(id, found)
+    return found
+  }
+}
+
+/** What all gates of a process have together: guessing is slowed and recorded in one place. */
+export interface GateParts extends IssuerParts {
+  readonly denials: DenialRecorder
+  readonly slow: SlowDownWrongs
+  readonly ownerOf: ReturnType<typeof keepOwners>
+}
+
+/** Whether a credential of a class opens: one way for all who bring one. */
+export const credentialGate = <C extends CredentialClassName, H extends Home, K extends KeptKey & Provable>(
+  { keys, issuer, denials, slow, ownerOf }: GateParts,
+  of: CredentialClass<C, H, K>,
+) => {
+  const nobody: Located<H> = { actor_id: nowhere, key_id: nowhere, home: of.nobodysHome }
+  const none: ReadonlySet<string> = new Set()
+
+  const wantOfActor = (actor_id: string, { org_id: tenant_id, project_id }: H) => ({
+    actor_id,
+    standing: wantStanding(of.type, { user_id: actor_id, tenant_id, project_id }),
+    own: wantPolicy(own_limit, { tenant_id, project_id }),
+    rules: wantChain({ tenant_id, project_id }),
+  })
+  /** Beside the home that is kept: who asks often asks for the same each time, and to spell it out costs as much as to find it. */
+  const wanted = new WeakMap<H, ReturnType<typeof wantOfActor>>()
+  const wantedBy = ({ actor_id, home }: Located<H>) => {
+    const known = wanted.get(home)
+    if (known?.actor_id === actor_id) return known
+    const made = wantOfActor(actor_id, home)
+    wanted.set(home, made)
+    return made
+  }
+
+  /** All that an issuance rests on, in one read. */
+  const readAll = async (fresh: FreshReader, located: Located<H>) => {
+    const of_actor = wantedBy(located)
+    const { moment, values } = await fresh.read([
+      of.wantCredential(located),
+      of_actor.standing,
+      keys.want(),
+      of_actor.own,
+      wantedMax,
+      wantedAudiences,
+      wantedScopes,
+      ...of_actor.rules,
+    ])
+    const [credential, standing, key_set, own, longest, allowed_audiences, allowed_scopes, ...rules] = values
+    return { ...located, moment, credential, standing, key_set, chains: { own, longest, allowed_audiences, allowed_scopes }, rules }
+  }
+  type Read = Awaited<ReturnType<typeof readAll>>
+
+  /** As much of it as says whether a credential opens anything. */
+  const readKey = async (fresh: FreshReader, located: Located<H>) => {
+    const { moment, values } = await fresh.read([of.wantCredential(located), wantedBy(located).standing])
+    return { ...located, moment, credential: values[0], standing: values[1] }
+  }
+  type ReadKey = Awaited<ReturnType<typeof readKey>>
+
+  /** Why one whose secret is right does not open anything; null where it does. The caller is told none of it. */
+  const endOf = (credential: K, standing: Standing | undefined, now: string): string | null =>
+    endOfKey(credential, now) ?? of.endOf(credential, standing)
+
+  const locate = async ({ key_id, actor_id }: Claimed): Promise<Located<H>> => {
+    const owner = actor_id === undefined ? await ownerOf(key_id) : { type: of.type, id: actor_id }
+    const id = owner?.type === of.type ? owner.id : nobody.actor_id
+    const home = await of.homeOf(id)
+    return home ? { actor_id: id, key_id, home } : nobody
+  }
+
+  /**
+   * Always the same answer, however it came about, and ever later. Of a known credential it is recorded, which neither hastens the answer
+   * nor delays it nor makes it another one.
+   */
+  const refuse = async (caller: Caller, key_id: string, came_at: number, read: ReadKey, { why, is_right }: Wrong): Promise<never> => {
+    const figures = await readSlowDown(caller.fresh)
+    const attempts = read.credential ? slow.countOf(key_id, { why, is_right }, figures) : null
+    if (attempts !== null) {
+      const { org_id, project_id } = read.home
+      denials.writeAside(
+        caller,
+        { actor: { type: of.type, id: read.actor_id }, key_id, org_id, project_id, resource: of.boundTo(read, none).resources[0]! },
+        // Nobody was verified, so nothing that he wrote goes into the record.
+        { reason_code: 'token_invalid', why, request: {}, allowed_audiences: [], attempts },
+      )
+    }
+    await slow.untilAnswered(key_id, caller.source_ip, came_at, figures)
+    throw new Problem('token_invalid')
+  }
+
+  /** What was read, if the credential opens. */
+  const opened = async <R extends ReadKey>(
+    caller: Caller,
+    claimed: Claimed,
+    came_at: number,
+    prove: Prove,
+    readOf: (located: Located<H>) => Promise<R>,
+  ): Promise<R & { readonly standing: Standing }> => {
+    const read = await readOf(await locate(claimed))
+    // Before anything is asked about the credential, and whether or not there is one.
+    const proved = await prove(read.credential, read.moment.now)
+    const end = read.credential ? endOf(read.credential, read.standing, read.moment.now) : 'unknown'
+    const isRight = proved === true || typeof proved === 'function'
+    if (!isRight) return refuse(caller, claimed.key_id, came_at, read, { why: proved || 'wrong_secret', is_right: false })
+    if (end !== null) return refuse(caller, claimed.key_id, came_at, read, { why: end, is_right: true })
+    await caller.identified({ type: of.type, id: read.actor_id })
+    if (proved !== true && !(await proved()))
+      return refuse(caller, claimed.key_id, came_at, read, { why: 'used_assertion', is_right: true })
+    return read as R & { standing: Standing }
+  }
+
+  const verified = (caller: Caller, read: Read & { readonly standing: Standing }): Verified<C> => {
+    const { moment, key_set, chains, rules, actor_id: id, key_id } = read
+    const actor = { type: of.type, id } as Actor & { readonly type: C }
+    const place = of.placeOf(read)
+    const facts = factsOf(read.standing, chainOf(rules), {
+      actor,
+      place,
+      resource_type: actor.type,
+      attributes: { source_ip: caller.source_ip },
+      now: moment.now,
+    })
+    return {
+      actor,
+      credential_id: key_id,
+      bound: of.boundTo(read, of.heldBy(facts)),
+      binding: of.bindingOf(read),
+      place,
+      facts,
+      policy: () => ({
+        ttl_seconds: policyIn(own_limit, chains.own),
+        max_ttl_seconds: policyIn(max_ttl, chains.longest),
+        allowed_audiences: policyIn(audiences, chains.allowed_audiences),
+        allowed_scopes: policyIn(scopes, chains.allowed_scopes),
+        default_audience: issuer.audience,
+      }),
+      keys: key_set!,
+      moment,
+    }
+  }
+
+  return {
+    /** For an issuance, which may have to be judged more than once: everything that it rests on. */
+    verifier: (caller: Caller, claimed: Claimed, prove: Prove) => {
+      const came_at = performance.now()
+      return async (fresh: FreshReader): Promise<Verified<C>> =>
+        verified(caller, await opened(caller, claimed, came_at, prove, (located) => readAll(fresh, located)))
+    },
+    /** Only whose it is. */
+    open: (caller: Caller, claimed: Claimed, prove: Prove): Promise<ReadKey> =>
+      opened(caller, claimed, performance.now(), prove, (located) => readKey(caller.fresh, located)),
+    /** Where an actor lives; it never moves. */
+    homeOf: of.homeOf,
+  }
+}

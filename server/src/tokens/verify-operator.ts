@@ -1,0 +1,33 @@
+import { keepRuntimeHomes, type OperatorKey, wantOperatorKey } from '../shared-runtimes/operator-credential.ts'
+import { type CredentialClass, credentialGate, type GateParts, type Home, nowhere } from './credential-gate.ts'
+
+/** A runtime lives in a tenant, and in no project. */
+interface RuntimeHome extends Home {
+  readonly project_id: null
+}
+
+const operators = (homeOf: ReturnType<typeof keepRuntimeHomes>): CredentialClass<'shared_runtime_operator', RuntimeHome, OperatorKey> => ({
+  type: 'shared_runtime_operator',
+  homeOf,
+  nobodysHome: { org_id: nowhere, project_id: null },
+  wantCredential: ({ actor_id: shared_runtime_id, key_id, home: { org_id } }) => wantOperatorKey({ shared_runtime_id, key_id, org_id }),
+  endOf: ({ runtime_state: state }, standing) => {
+    if (state === 'disabled' || state === 'deleted') return `runtime_${state}`
+    return !standing || standing.tenant_state === null ? 'home_gone' : null
+  },
+  placeOf: ({ actor_id: id, home: { org_id: tenant_id } }) => ({ id, tenant_id, project_id: null, shared_runtime_id: id, relations: [] }),
+  boundTo: ({ actor_id: id, home: { org_id } }, held) => ({
+    actor_type: 'shared_runtime_operator',
+    actor_id: id,
+    org_id,
+    project_id: null,
+    resources: [{ type: 'shared_runtime', id }],
+    held,
+  }),
+  bindingOf: ({ actor_id: shared_runtime_id, home: { org_id } }) => ({ org_id, shared_runtime_id }),
+  // What its tenant has delegated to it is among these.
+  heldBy: ({ tenant: { allowed } }) => allowed,
+})
+
+/** Whether a credential of a runtime's operator opens. */
+export const operatorGate = (parts: GateParts) => credentialGate(parts, operators(keepRuntimeHomes(parts.database.reader)))
