@@ -95,7 +95,13 @@ describe('the five conditions, asked over HTTP with tokens that were issued', ()
   let asked = named(combinations[31]!)
   const believing =
     (actorOf: (actor: Actor) => Actor) =>
-    (parts: ServerParts): ServerParts => ({ ...parts, identify: async (shown, showing) => actorOf(await parts.identify(shown, showing)) })
+    (parts: ServerParts): ServerParts => ({
+      ...parts,
+      identify: async (shown, showing) => {
+        const taken = { ...showing, identified: (actor: Actor) => showing.identified(actorOf(actor)) }
+        return actorOf(await parts.identify(shown, taken))
+      },
+    })
   const operatorOf = (org_id: string, id: string): Actor => ({
     ...{ type: 'shared_runtime_operator', id },
     token: { jti: strange, tenant_id: org_id, project_id: null, shared_runtime_id: id, actions: null },
