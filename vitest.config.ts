@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { hasPart } from './tools/test/parts.ts'
 
-const ours = ['contract', 'server', 'agent', 'idp', 'tools', 'test']
+const ours = ['contract', 'server', 'agent', 'idp', 'examples', 'tools', 'test']
 const places = (suffix: string) => ours.map((place) => `${place}/**/*${suffix}.ts`)
 const dbTests = places('.db.test')
 const e2eTests = ['test/e2e/**/*.test.ts']

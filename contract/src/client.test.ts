@@ -341,6 +341,7 @@ test('TI-24 no error repeats the token, the body, or a password in an address', 
   }
   const { call, url } = await meeting((response) => response.socket!.destroy(), { token: async () => `${secret}\r\nx: y`, tries: 1 })
   await keep(call(readThing, { params: { thing_id: id } }))
+  expect(await failing(call(readThing, { params: { thing_id: id } }))).toBeInstanceOf(TypeError)
   const cut = client({ url, ...quick, tries: 1, token: async () => secret })
   await keep(cut.call(makeThing, { body: { size: 1, colour: secret as 'red' } }))
   await keep((async () => client({ url: `http://me:${secret}@127.0.0.1/` }))())

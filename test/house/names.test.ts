@@ -16,7 +16,7 @@ const emptyWords =
 const nouns = ['service-account', 'resource-type', 'actor-type']
 
 test('no file or folder is named after what it is not', () => {
-  const paths = ['contract/src', 'server/src', 'agent', 'idp', 'tools', 'test'].flatMap(filesUnder)
+  const paths = ['contract/src', 'server/src', 'agent', 'idp', 'examples', 'tools', 'test'].flatMap(filesUnder)
   const words = (path: string) =>
     nouns
       .reduce((text, noun) => text.replaceAll(noun, ''), path)

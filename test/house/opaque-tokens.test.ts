@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { filesUnder, isTest, matchesOf } from './tree.ts'
 
 /** What is on the side of whoever holds a token. The provider of development and the server are not: they make and verify them. */
-const holders = ['contract', 'tools', 'console', 'cli', 'client'].filter((folder) => existsSync(folder))
+const holders = ['contract', 'tools', 'examples', 'console', 'cli', 'client'].filter((folder) => existsSync(folder))
 const code = holders.flatMap((folder) => filesUnder(folder).filter((path) => /\.(?:[cm]?[jt]sx?|vue|svelte)$/.test(path) && !isTest(path)))
 
 /** By a library, or by hand: the middle part of three. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 
 const bin = 'node_modules'
-const places = ['contract', 'server', 'agent', 'idp', 'tools', 'test'].filter((place) => existsSync(place))
+const places = ['contract', 'server', 'agent', 'idp', 'examples', 'tools', 'test'].filter((place) => existsSync(place))
 
 /** What must hold before the first test: each is a script that says nothing worth reading unless it fails. */
 export const checks: readonly { name: string; args: readonly string[] }[] = [

@@ -1,0 +1,59 @@
+import { type Client, ProblemError } from '@gatehouse/contract/client'
+import {
+  listAttachments,
+  listRuntimeAllocations,
+  readSharedRuntime,
+  reportRuntimeMembers,
+  reportRuntimeStatus,
+} from '@gatehouse/contract/shared-runtimes'
+import { membersFrom } from './members.ts'
+import type { Settings } from './settings.ts'
+import { takeSecret, type Where } from './take-secret.ts'
+
+const isProblem = (error: unknown, code: string): boolean => error instanceof ProblemError && error.code === code
+
+/** Where projects were attached or detached while a list was read, it begins anew: half of it was true of another moment. */
+const whole = async <I>(read: () => AsyncGenerator<I, void>): Promise<I[]> => {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await Array.fromAsync(read())
+    } catch (error) {
+      if (tried === 3 || !isProblem(error, 'cursor_invalid')) throw error
+    }
+  }
+}
+
+/**
+ * One look at what there is, and one report of it. The number of the report follows the one that the server has: so it goes on counting after a
+ * restart, on another machine or without its disk, and also where the server was set back to an earlier state. The status goes first: then the
+ * server never has a higher number for the members than the one that is read here.
+ */
+export const newRound = (client: Client, { org_id, shared_runtime_id, wanted }: Settings, signal: AbortSignal) => {
+  const { call, each } = client
+  const here: Where = { params: { org_id, shared_runtime_id }, signal }
+  let highest = 0
+
+  return async () => {
+    const { reported_sequence } = await call(readSharedRuntime, here)
+    const attachments = await whole(() => each(listAttachments, { ...here, query: { limit: 200 } }))
+    const allocations = await whole(() => each(listRuntimeAllocations, { ...here, query: { limit: 200 } }))
+    const secret = wanted ? await takeSecret(client, here, wanted) : undefined
+
+    const members = membersFrom(allocations)
+    const state = members.some((member) => member.state === 'down') ? 'degraded' : 'running'
+    const sequence = Math.max(reported_sequence, highest) + 1
+    const status = await call(reportRuntimeStatus, { ...here, body: { sequence, state } })
+    const listed = await call(reportRuntimeMembers, { ...here, body: { sequence, members } })
+    highest = Math.max(highest, status.sequence, listed.sequence)
+    return {
+      sequence,
+      state,
+      attachments: attachments.length,
+      allocations: allocations.length,
+      members: members.length,
+      // Another controller of the same runtime was faster: two must not run at once.
+      is_taken: status.is_taken && listed.is_taken,
+      ...(secret === undefined ? {} : { secret }),
+    }
+  }
+}
