@@ -1,5 +1,10 @@
+import { seal } from '../../server/src/custody/envelope.ts'
+import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
+import { hashOfToken, newWrappingToken } from '../../server/src/deliveries/wrapping-token.ts'
 import { fixedId } from '../../server/src/kernel/ids.ts'
-import { seeded } from '../live-server.ts'
+import { Secret } from '../../server/src/kernel/secret.ts'
+import { boundOfCredential } from '../../server/src/shared-runtimes/runtime-credential.ts'
+import { seeded, testKeys } from '../live-server.ts'
 import type { RightfulCall } from './rightful-call.ts'
 
 const { org, project, user } = seeded
@@ -7,6 +12,15 @@ const { org, project, user } = seeded
 /** `own` has the seeded project, `bare` has none, `disabled` rests, `end` is there to be ended; `foreign` is another tenant's. */
 export const runtimeOf = (name: string) => fixedId('shared runtime', `sweep ${name}`)
 export const attachmentOf = (name: string) => fixedId('attachment', `sweep ${name}`)
+/** A secret that is left for the runtime of that name, and what opens a delivery of it. */
+export const credentialOf = (name: string) => fixedId('runtime credential', `sweep ${name}`)
+const tokens = new Map<string, Secret>()
+const wrapping = (name: string): Secret => {
+  const token = tokens.get(name) ?? newWrappingToken()
+  tokens.set(name, token)
+  return token
+}
+export const wrappingTokenOf = (name: string): string => wrapping(name).reveal()
 
 export const writeSharedRuntimes = async (sql: (text: string, values: unknown[]) => Promise<unknown>): Promise<void> => {
   const names = ['own', 'bare', 'disabled', 'end', 'foreign']
@@ -31,6 +45,32 @@ export const writeSharedRuntimes = async (sql: (text: string, values: unknown[])
       user('ada'),
     ],
   )
+  await writeDeposits(sql)
+}
+
+/** For each of these runtimes a secret of the name `sweep`, and a delivery of it that waits for its operator. */
+export const writeDeposits = async (
+  sql: (text: string, values: unknown[]) => Promise<unknown>,
+  named: readonly { readonly name: string; readonly shared_runtime_id: string }[] = ['own', 'end', 'foreign'].map((name) => ({
+    name,
+    shared_runtime_id: runtimeOf(name),
+  })),
+): Promise<void> => {
+  const ring = parseKeyRing(testKeys)
+  for (const { name, shared_runtime_id } of named) {
+    const id = credentialOf(name)
+    await sql(
+      `insert into shared_runtime_credentials (id, shared_runtime_id, name, version, envelope, epoch, state, created_at, created_by)
+       select $1, $2, 'sweep', 1, $3, epoch, 'active', now(), $4 from installation`,
+      [id, shared_runtime_id, JSON.stringify(seal(ring, new Secret(`left for ${name}`), boundOfCredential(id))), user('ada')],
+    )
+    await sql(
+      `insert into wrapped_deliveries (id, kind, subject_id, org_id, requester_type, requester_id, token_hash, epoch, created_at, ends_at, state_since)
+       select $1, 'shared_runtime_credential', $2, r.org_id, 'shared_runtime_operator', r.id, $3, i.epoch, now(), now() + interval '1 hour', now()
+         from shared_app_runtimes r cross join installation i where r.id = $4`,
+      [fixedId('delivery', `sweep ${name}`), id, hashOfToken(wrapping(name)), shared_runtime_id],
+    )
+  }
 }
 
 const because = { reason: 'because' }
@@ -61,4 +101,13 @@ export const onSharedRuntimes: Readonly<Record<string, RightfulCall>> = {
   'shared_runtime.status.report': { ...on('own'), body: { sequence: 1, state: 'running' } },
   'shared_runtime.members.report': { ...on('own'), body: { sequence: 1, members: [] } },
   'shared_runtime.allocation.list': on('own'),
+  'shared_runtime.credential.list': on('own'),
+  'shared_runtime.credential.deposit': { ...on('own'), body: { name: 'deposit', secret: 'left by the sweep', ...because } },
+  'shared_runtime.credential.revoke': {
+    person: 'adam',
+    params: { ...on('end').params, credential_id: credentialOf('end') },
+    body: because,
+  },
+  'shared_runtime.credential.deliver': { ...on('own'), body: { name: 'sweep' } },
+  'delivery.unwrap': { person: 'adam', params: {}, body: { wrapping_token: wrappingTokenOf('own') } },
 }

@@ -24,12 +24,28 @@ export const worldOfRuntimes = async (live: LiveServer, spare: readonly string[]
   const attached: (typeof stays)[] = []
   for (const project_id of spare) attached.push(await attach(runtimes.kept[0]!, project_id))
 
+  const credentials: { shared_runtime_id: string; credential_id: string }[] = []
+  for (const n of few) {
+    const shared_runtime_id = at(runtimes.kept, n)
+    const body = { name: `left-${n}`, secret: 'left by the fuzzer' }
+    credentials.push({ shared_runtime_id, credential_id: await make(`${path}/${shared_runtime_id}/credentials`, body) })
+  }
+
   const on = (use: keyof typeof runtimes) => (pick: number) => ({
     person: 'adam',
     params: { ...inOrg, shared_runtime_id: at(runtimes[use], pick) ?? runtimes.kept[0]! },
   })
   const onAttachment = (which: typeof stays) => ({ person: 'adam', params: { ...inOrg, ...which } })
-  const onKept = ['read', 'members.read', 'eligible_project.list', 'attachment.list', 'allocation.list', 'status.report', 'members.report']
+  const onKept = [
+    'read',
+    'members.read',
+    'eligible_project.list',
+    'attachment.list',
+    'allocation.list',
+    'status.report',
+    'members.report',
+    'credential.list',
+  ]
   const calls: Record<string, (pick: number) => RightfulCall> = {
     'shared_runtime.create': () => ({ person: 'adam', params: inOrg, body: { eligible_project_ids: [project.aurora] } }),
     'shared_runtime.update': (pick) => {
@@ -39,6 +55,13 @@ export const worldOfRuntimes = async (live: LiveServer, spare: readonly string[]
     'shared_runtime.disable': on('switched'),
     'shared_runtime.enable': on('switched'),
     'shared_runtime.delete': on('ended'),
+    'shared_runtime.credential.deposit': (pick) => ({ ...on('kept')(pick), body: { secret: 'left by the fuzzer' } }),
+    'shared_runtime.credential.deliver': (pick) => ({ ...on('kept')(pick), body: { name: 'left-0' } }),
+    'shared_runtime.credential.revoke': (pick) => ({
+      person: 'adam',
+      params: { ...inOrg, ...(at(credentials, pick) ?? { shared_runtime_id: runtimes.kept[0]!, credential_id: stays.attachment_id }) },
+    }),
+    'delivery.unwrap': () => ({ person: 'adam', params: {} }),
     ...Object.fromEntries(onKept.map((verb) => [`shared_runtime.${verb}`, on('kept')])),
     'shared_runtime.attachment.create': (pick) => ({
       ...on('kept')(1 + (pick % 2)),
@@ -60,6 +83,10 @@ export const worldOfRuntimes = async (live: LiveServer, spare: readonly string[]
       if (operation === 'shared_runtime.update') versions.set(body.id, body.version)
       if (operation === 'shared_runtime.attachment.create')
         attached.push({ shared_runtime_id: body.shared_runtime_id, attachment_id: body.id })
+      if (operation === 'shared_runtime.credential.deposit')
+        credentials.push({ shared_runtime_id: body.shared_runtime_id, credential_id: body.id })
+      const isLeft = ({ credential_id }: (typeof credentials)[number]) => credential_id === params.credential_id
+      if (operation === 'shared_runtime.credential.revoke' && credentials.some(isLeft)) credentials.splice(credentials.findIndex(isLeft), 1)
       const isIt = ({ attachment_id }: typeof stays) => attachment_id === params.attachment_id
       if (operation === 'shared_runtime.attachment.delete' && attached.some(isIt)) attached.splice(attached.findIndex(isIt), 1)
     },

@@ -270,6 +270,21 @@ const runtimeMember = (changed: Record<string, string> = {}) =>
     ...changed,
   })
 
+const ofRuntime = { id: ':new', shared_runtime_id: ':runtime', epoch: '1', created_at: 'now()', created_by: ':ada' }
+const runtimeCredential = (changed: Record<string, string> = {}) =>
+  inserting('shared_runtime_credentials', {
+    ...{ ...ofRuntime, name: `'other'`, version: '1', envelope: `'{}'`, state: `'active'` },
+    ...changed,
+  })
+const revokedCredential = { state: `'revoked'`, envelope: 'null', revoked_at: 'now()', revoked_by: ':ada', revoke_reason: `'x'` }
+const delivery = (changed: Record<string, string> = {}) =>
+  inserting('wrapped_deliveries', {
+    ...{ id: ':new', kind: `'shared_runtime_credential'`, subject_id: ':new', org_id: ':aurora' },
+    ...{ requester_type: `'shared_runtime_operator'`, requester_id: ':runtime', token_hash: `decode(repeat('01', 32), 'hex')`, epoch: '1' },
+    ...{ created_at: 'now()', ends_at: `now() + interval '1 minute'`, state_since: 'now()' },
+    ...changed,
+  })
+
 /** One in its grace, of which there may be several. */
 const taskSigner = (changed: Record<string, string> = {}) =>
   inserting('task_signers', {
@@ -367,6 +382,8 @@ const world = `
   ${sharedRuntime({ id: ':runtime_2', display_name: `'Second'` })};
   ${attachment({ shared_runtime_id: ':runtime' })};
   ${runtimeMember({ name: `'member'` })};
+  ${runtimeCredential({ name: `'left'` })};
+  ${delivery({ token_hash: `decode(repeat('02', 32), 'hex')` })};
   ${sshSession({ session_id: `'there'` })};
   insert into node_events (node_id, event_id, told_at) values (:host, :new, now());`
 
@@ -1252,6 +1269,32 @@ const refused: [proves: string, what: string, constraint: string, text: string][
   ['MI-04', 'a member without a name', 'shared_runtime_members_name_check', runtimeMember({ name: `''` })],
   ['MI-04', 'a member without a role', 'shared_runtime_members_role_check', runtimeMember({ role: `''` })],
   ['MI-04', 'an unknown state of a member', 'shared_runtime_members_state_check', runtimeMember({ state: `'asleep'` })],
+  ['MI-11', 'two secrets of one name', 'shared_runtime_credentials_one', runtimeCredential({ name: `'left'` })],
+  ['MI-11', 'a secret with a bad name', 'shared_runtime_credentials_name_check', runtimeCredential({ name: `'Left'` })],
+  ['MI-11', 'a version before the first', 'shared_runtime_credentials_version_check', runtimeCredential({ version: '0' })],
+  ['MI-11', 'a secret of no epoch', 'shared_runtime_credentials_epoch_check', runtimeCredential({ epoch: '0' })],
+  ['MI-11', 'an unknown state of a secret', 'shared_runtime_credentials_state_check', runtimeCredential({ state: `'lost'` })],
+  ['MI-11', 'a secret without its envelope', 'shared_runtime_credentials_states', runtimeCredential({ envelope: 'null' })],
+  [
+    'MI-11',
+    'a secret that was taken back and is still there',
+    'shared_runtime_credentials_states',
+    runtimeCredential({ ...revokedCredential, envelope: `'{}'` }),
+  ],
+  [
+    'MI-11',
+    'a secret taken back by nobody',
+    'shared_runtime_credentials_states',
+    runtimeCredential({ ...revokedCredential, revoked_by: 'null' }),
+  ],
+  ['MI-11', 'a secret delivered at no time', 'shared_runtime_credentials_states', runtimeCredential({ state: `'delivered'` })],
+  ['MI-11', 'one token for two deliveries', 'wrapped_deliveries_by_token', delivery({ token_hash: `decode(repeat('02', 32), 'hex')` })],
+  ['MI-11', 'a delivery of an unknown kind', 'wrapped_deliveries_kind_check', delivery({ kind: `'parcel'` })],
+  ['MI-11', 'a delivery for somebody unknown', 'wrapped_deliveries_requester_type_check', delivery({ requester_type: `'anybody'` })],
+  ['MI-11', 'a token kept as it is', 'wrapped_deliveries_token_hash_check', delivery({ token_hash: `'ghwd_'` })],
+  ['MI-11', 'a delivery of no epoch', 'wrapped_deliveries_epoch_check', delivery({ epoch: '0' })],
+  ['MI-11', 'a delivery that ends before it begins', 'wrapped_deliveries_check', delivery({ ends_at: 'now()' })],
+  ['MI-11', 'an unknown state of a delivery', 'wrapped_deliveries_state_check', delivery({ state: `'lost'` })],
   ['', 'an epoch that counts from nothing', 'epochs_value_check', 'insert into epochs (id, value, stamp) values (:new, 0, :new)'],
 ]
 
@@ -1317,6 +1360,10 @@ const allowed: [what: string, text: string][] = [
      ${attachment()}; ${attachment({ shared_runtime_id: ':runtime' })}`,
   ],
   [
+    'the name of a secret again when it was taken back, and for another runtime',
+    `${runtimeCredential({ name: `'left'`, shared_runtime_id: ':runtime_2' })}; ${runtimeCredential({ name: `'left'`, ...revokedCredential })}`,
+  ],
+  [
     'the name of a runtime again when it is deleted, and in another organization',
     `${sharedRuntime({ display_name: `'Runtime'`, org_id: ':borealis' })};
      update shared_app_runtimes set state = 'deleted', deleted_at = now(), deleted_by = :ada, delete_reason = 'x' where id = :runtime;
@@ -1354,7 +1401,7 @@ const tables = [
   ...['nodes', 'node_authorities', 'node_enrolments', 'node_certificates', 'task_signers', 'node_tasks'],
   ...['ssh_public_keys', 'allocations', 'allocation_ssh_public_keys', 'allocation_access_grants'],
   ...['ssh_sessions', 'node_events'],
-  ...['shared_app_runtimes', 'shared_runtime_attachments', 'shared_runtime_members'],
+  ...['shared_app_runtimes', 'shared_runtime_attachments', 'shared_runtime_members', 'shared_runtime_credentials', 'wrapped_deliveries'],
 ]
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])
@@ -1393,6 +1440,7 @@ test('RP-27 every foreign key of these tables refuses what is not there', async 
     'service_accounts deleted_by': `, state = 'deleted', deleted_at = now(), delete_reason = 'x'`,
     'shared_app_runtimes disabled_by': `, state = 'disabled', disabled_at = now(), disable_reason = 'x'`,
     'shared_app_runtimes deleted_by': `, state = 'deleted', deleted_at = now(), delete_reason = 'x'`,
+    'shared_runtime_credentials revoked_by': `, state = 'revoked', envelope = null, revoked_at = now(), revoke_reason = 'x'`,
     retired_by: `, status = 'retired', retired_at = now(), retire_reason = 'x'`,
     revoked_by: `, revoked_at = now(), revoke_reason = 'x'`,
     'node_certificates enrolment_id': `, certificate = 'x'`,
