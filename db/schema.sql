@@ -888,7 +888,7 @@ create table shared_app_runtimes (
 CREATE INDEX shared_app_runtimes_of_org_by_id ON public.shared_app_runtimes USING btree (org_id, id);
 CREATE UNIQUE INDEX shared_runtime_already_exists ON public.shared_app_runtimes USING btree (org_id, display_name) WHERE (deleted_at IS NULL);
 CREATE CONSTRAINT TRIGGER shared_app_runtimes_gone_move_epoch AFTER INSERT OR DELETE ON public.shared_app_runtimes DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
-CREATE CONSTRAINT TRIGGER shared_app_runtimes_move_epoch AFTER UPDATE ON public.shared_app_runtimes DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((((old.org_id IS DISTINCT FROM new.org_id) OR ((old.state = ANY (ARRAY['disabled'::text, 'deleted'::text])) IS DISTINCT FROM (new.state = ANY (ARRAY['disabled'::text, 'deleted'::text])))) OR (old.delegated_actions IS DISTINCT FROM new.delegated_actions)) OR (old.eligible_project_ids IS DISTINCT FROM new.eligible_project_ids))) EXECUTE FUNCTION move_epoch_of_row('project');
+CREATE CONSTRAINT TRIGGER shared_app_runtimes_move_epoch AFTER UPDATE ON public.shared_app_runtimes DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((((((old.org_id IS DISTINCT FROM new.org_id) OR ((old.state = 'disabled'::text) IS DISTINCT FROM (new.state = 'disabled'::text))) OR ((old.state = 'deleted'::text) IS DISTINCT FROM (new.state = 'deleted'::text))) OR (old.delegated_actions IS DISTINCT FROM new.delegated_actions)) OR (old.eligible_project_ids IS DISTINCT FROM new.eligible_project_ids))) EXECUTE FUNCTION move_epoch_of_row('project');
 grant insert, select, update on shared_app_runtimes to gatehouse_app;
 
 create table shared_runtime_attachments (

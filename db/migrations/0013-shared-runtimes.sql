@@ -176,8 +176,8 @@ $$;
 -- What it reports of itself changes no right.
 create constraint trigger shared_app_runtimes_move_epoch after update on shared_app_runtimes deferrable initially deferred
   for each row when (
-    (old.org_id, old.state in ('disabled', 'deleted'), old.delegated_actions, old.eligible_project_ids)
-    is distinct from (new.org_id, new.state in ('disabled', 'deleted'), new.delegated_actions, new.eligible_project_ids))
+    (old.org_id, old.state = 'disabled', old.state = 'deleted', old.delegated_actions, old.eligible_project_ids)
+    is distinct from (new.org_id, new.state = 'disabled', new.state = 'deleted', new.delegated_actions, new.eligible_project_ids))
   execute function move_epoch_of_row('project');
 create constraint trigger shared_app_runtimes_gone_move_epoch after insert or delete on shared_app_runtimes deferrable initially deferred
   for each row execute function move_epoch_of_row('project');

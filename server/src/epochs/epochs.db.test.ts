@@ -351,7 +351,13 @@ describe('a change moves the epoch of its scope', () => {
       `display_name = 'other', version = version + 1, attachments_version = attachments_version + 1`,
     ])
       expect(await moved(`update shared_app_runtimes set ${change} ${picked}`)).toEqual({})
-    for (const change of [`delegated_actions = '{attach}'`, `eligible_project_ids = array['${project.aurora}'::uuid]`])
+    const ada = `'${user('ada')}'`
+    for (const change of [
+      `delegated_actions = '{attach}'`,
+      `eligible_project_ids = array['${project.aurora}'::uuid]`,
+      `state = 'disabled', disabled_at = now(), disabled_by = ${ada}, disable_reason = 'over'`,
+      `state = 'deleted', deleted_at = now(), deleted_by = ${ada}, delete_reason = 'over'`,
+    ])
       expect(await moved(`update shared_app_runtimes set ${change} ${picked}`)).toEqual({ aurora: 1 })
     await live.sql(unruntime)
   })

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { runtimesOn } from '../../../test/runtime-scene.ts'
+
+const { org, project } = seeded
+const because = { reason: 'because' }
+
+let live: LiveServer
+beforeAll(async () => {
+  live = await liveServer()
+})
+afterAll(() => live.stop())
+
+test('DE-02 DE-19 MI-07 what is answered about an operator is as fresh as what it meets itself, on every process', async () => {
+  const runtimes = runtimesOn(live)
+  const doors = [live.url, (await live.replica()).url]
+  const id = await runtimes.made({ eligible_project_ids: [project.aurora] })
+  const ask = (action: string, project_id: string | undefined, base?: string) => {
+    const resource = { type: 'shared_runtime', id, tenant_id: org.aurora, ...(project_id ? { project_id } : {}) }
+    return live.call(
+      'ada',
+      'POST',
+      '/api/v1/authz/decisions',
+      { body: { actor: { type: 'shared_runtime_operator', id }, action, resource } },
+      base,
+    )
+  }
+  /** For its runtime, for a project of its tenant, and to attach that. */
+  const told = async () => {
+    const heard = []
+    for (const base of doors) {
+      const answers = [
+        await ask('tenant.shared_runtime.read', undefined, base),
+        await ask('shared_runtime.allocation.read', project.aurora, base),
+        await ask('shared_runtime.attach', project.aurora, base),
+      ]
+      heard.push(answers.map(({ body }) => body.reason_code ?? body.decision))
+    }
+    expect(heard[1]).toEqual(heard[0])
+    return heard[0]
+  }
+  const move = (verb: string) => live.call('adam', 'POST', runtimes.one(id, `/${verb}`), { body: because })
+  expect(await told()).toEqual(['allow', 'membership_missing', 'permission_denied'])
+  const { version } = (await live.call('adam', 'GET', runtimes.one(id))).body
+  await live.call('adam', 'PATCH', runtimes.one(id), { body: { delegated_actions: ['attach'], expected_version: version, ...because } })
+  expect(await told()).toEqual(['allow', 'membership_missing', 'allow'])
+  const { body: attached } = await runtimes.attach(id, project.aurora)
+  expect(await told()).toEqual(['allow', 'allow', 'allow'])
+  await runtimes.detach(id, attached.id)
+  expect(await told()).toEqual(['allow', 'membership_missing', 'allow'])
+  await move('disable')
+  expect(await told()).toEqual(['membership_missing', 'membership_missing', 'membership_missing'])
+  await move('enable')
+  expect(await told()).toEqual(['allow', 'membership_missing', 'allow'])
+  await move('disable')
+  await told()
+  await live.call('adam', 'DELETE', runtimes.one(id), { body: because })
+  expect(await told()).toEqual(['actor_disabled', 'actor_disabled', 'actor_disabled'])
+})
+
+test('DE-14 a tenant’s own people are told about their operators, and of another tenant’s no more than of none', async () => {
+  const runtimes = runtimesOn(live)
+  const [own, foreign] = [await runtimes.made(), (await runtimes.create({}, 'boris', org.borealis)).body.id]
+  const ask = async (person: string, id: string, path = 'explain') => {
+    const resource = { type: 'shared_runtime', id, tenant_id: org.aurora }
+    const question = { actor: { type: 'shared_runtime_operator', id }, action: 'shared_runtime.report', resource }
+    const { status, body } = await live.call(person, 'POST', `/api/v1/authz/${path}`, { body: question })
+    const { decision_id: _id, revision: _revision, ...rest } = body
+    return [status, rest]
+  }
+  expect(await ask('alice', own)).toMatchObject([200, { decision: 'allow', roles: [], missing: [] }])
+  const none = await ask('alice', '00000000-0000-7000-8000-000000000000')
+  expect(none).toMatchObject([200, { decision: 'deny', reason_code: 'scope_mismatch' }])
+  expect(await ask('alice', foreign)).toEqual(none)
+})
