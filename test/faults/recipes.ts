@@ -7,6 +7,9 @@ import type { Intent } from './journal.ts'
 
 type Asking = Pick<Intent, 'person' | 'params' | 'body'>
 
+/** With this before it, a `person` is a machine, and the rest is its token. */
+export const bearing = 'bearer '
+
 /** What a recipe may use to set its scene. */
 export interface Stage {
   /** A word that nothing else has. */
@@ -808,6 +811,84 @@ const onSharedRuntimes: Readonly<Record<string, Recipe>> = {
   },
 }
 
+/** As the operator of a runtime of its own, for which a secret is left. */
+const asOperator = async (stage: Stage) => {
+  const { params, ...asking } = await onARuntime(stage)
+  const { shared_runtime_id } = params
+  const made: unknown = await stage.done('shared_runtime.operator_credential.create', { ...asking, params })
+  const { key_id, client_secret } = made as { key_id: string; client_secret: string }
+  const body = { shared_runtime_id, key_id, client_secret, reason: stage.word() }
+  const issued: unknown = await stage.done('auth.shared_runtime_operator_token.issue', { person: 'alice', params: {}, body })
+  return { params, owner: asking.person, person: `${bearing}${(issued as { access_token: string }).access_token}` }
+}
+const leaving = (stage: Stage, name = 'left') => ({ name, secret: stage.word(), reason: stage.word() })
+const promised = async (stage: Stage) => {
+  const { params, owner, person } = await asOperator(stage)
+  const left = await stage.done('shared_runtime.credential.deposit', { person: owner, params, body: leaving(stage) })
+  const told: unknown = await stage.done('shared_runtime.credential.deliver', { person, params, body: { name: 'left' } })
+  return { params, owner, person, credential_id: left.id, wrapping_token: (told as { wrapping_token: string }).wrapping_token }
+}
+const credentials = 'shared_runtime_credentials c where c.shared_runtime_id = $1'
+const deliveries = 'wrapped_deliveries d join shared_runtime_credentials c on c.id = d.subject_id where'
+const onDeliveries: Readonly<Record<string, Recipe>> = {
+  'shared_runtime.credential.deposit': {
+    prepare: async (stage) => {
+      const { params, owner } = await promised(stage)
+      return { person: owner, params, body: leaving(stage) }
+    },
+    effect: ({ params: { shared_runtime_id } }) => [
+      part('the next', `${credentials} and c.version = 2 and c.state = 'active' and c.envelope is not null`, shared_runtime_id),
+      part('end of the first', `${credentials} and c.version = 1 and c.state = 'revoked'`, shared_runtime_id),
+      part('end of the delivery', `${deliveries} c.shared_runtime_id = $1 and d.state = 'revoked'`, shared_runtime_id),
+    ],
+  },
+  'shared_runtime.credential.revoke': {
+    prepare: async (stage) => {
+      const { params, owner, credential_id } = await promised(stage)
+      return { person: owner, params: { ...params, credential_id }, body: { reason: stage.word() } }
+    },
+    effect: ({ params: { shared_runtime_id } }) => [
+      part('end', `${credentials} and c.state = 'revoked' and c.envelope is null`, shared_runtime_id),
+      part('end of the delivery', `${deliveries} c.shared_runtime_id = $1 and d.state = 'revoked'`, shared_runtime_id),
+    ],
+  },
+  'shared_runtime.credential.deliver': {
+    prepare: async (stage) => {
+      const { params, owner, person } = await asOperator(stage)
+      await stage.done('shared_runtime.credential.deposit', { person: owner, params, body: leaving(stage) })
+      return { person, params, body: { name: 'left' } }
+    },
+    effect: ({ params }) => [part('delivery', `${deliveries} c.shared_runtime_id = $1 and d.state = 'waiting'`, params.shared_runtime_id)],
+  },
+  'delivery.unwrap': {
+    prepare: async (stage) => {
+      const { person, wrapping_token } = await promised(stage)
+      return { person, params: {}, body: { wrapping_token } }
+    },
+    effect: ({ body: { wrapping_token } }) => {
+      const ofToken = `${deliveries} d.token_hash = sha256(convert_to($1, 'UTF8'))`
+      return [
+        part('opened', `${ofToken} and d.state = 'opened'`, wrapping_token),
+        part('delivered', `${ofToken} and c.state = 'delivered'`, wrapping_token),
+      ]
+    },
+  },
+  'shared_runtime.status.report': {
+    prepare: async (stage) => ({ ...(await asOperator(stage)), body: { sequence: 1, state: 'running', message: stage.word() } }),
+    effect: ({ params, body }) => [part('report', `${runtimes} and reported_message = $2`, params.shared_runtime_id, body.message)],
+  },
+  'shared_runtime.members.report': {
+    prepare: async (stage) => {
+      const member = { name: stage.word(), role: 'worker', state: 'ready', allocation_id: null }
+      return { ...(await asOperator(stage)), body: { sequence: 1, members: [member] } }
+    },
+    effect: ({ params }) => [
+      part('member', 'shared_runtime_members where shared_runtime_id = $1', params.shared_runtime_id),
+      part('sequence', `${runtimes} and members_sequence = 1`, params.shared_runtime_id),
+    ],
+  },
+}
+
 /** As of signing keys: there is one next version, and when it is taken another comes soon. */
 const nextSigner = async (stage: Stage): Promise<string> => {
   for (let tries = 0; ; tries += 1) {
@@ -1020,6 +1101,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   ...onAllocations,
   ...onAccessGrants,
   ...onSharedRuntimes,
+  ...onDeliveries,
   ...onNodeTasks,
   ...Object.fromEntries(Object.entries(policyScenes).flatMap(([scope, scene]) => onPolicyOf(scope, scene))),
   'auth.service_account_token.issue': {

@@ -49,6 +49,10 @@ export interface State {
   readonly attachments: Map<string, string>
   /** How many each runtime has reported. */
   readonly runtime_members: Map<string, string>
+  /** Of each that counts the runtime, its name and version, and whether it was delivered. */
+  readonly runtime_credentials: Map<string, string>
+  /** Of each that waits, or was opened, its subject. */
+  readonly deliveries: Map<string, string>
 }
 
 export interface Recorded {
@@ -145,6 +149,13 @@ export const readState = async (sql: Sql): Promise<State> => {
       `select id, shared_runtime_id || ' ' || project_id || ' ' || contribution_policy as line from shared_runtime_attachments where detached_at is null`,
     ),
     runtime_members: await lineById('select shared_runtime_id as id, count(*)::text as line from shared_runtime_members group by 1'),
+    runtime_credentials: await lineById(
+      `select id, shared_runtime_id || ' ' || name || ' ' || version || ' ' || state as line from shared_runtime_credentials where state <> 'revoked'`,
+    ),
+    // That one is over is not told: nobody did it.
+    deliveries: await lineById(
+      `select id, subject_id || ' ' || case state when 'expired' then 'waiting' else state end as line from wrapped_deliveries where state <> 'revoked'`,
+    ),
     task_signers: new Map(task_signers.map(({ kid, state }) => [kid, state])),
     probes: await lines(`select id::text as line from node_tasks where type = 'diag.health_probe' and state <> 'expired'`),
     signing_keys: new Map(signing_keys.map(({ kid, state }) => [kid, state])),
@@ -398,6 +409,34 @@ const onRuntimes: Readonly<Record<string, Step>> = {
   },
 }
 
+const endDeliveries = (state: State, ended: readonly string[]): boolean =>
+  ended.every((id) => state.deliveries.get(id)?.endsWith(' waiting') === true && state.deliveries.delete(id))
+const onDeliveries: Readonly<Record<string, Step>> = {
+  'shared_runtime.credential.deposit': (state, { resource_id, metadata }) => {
+    const { shared_runtime_id, name, version, updated, replaces, replaced_version, deliveries_ended } = metadata
+    const isReplaced = state.runtime_credentials.get(replaces)?.startsWith(`${shared_runtime_id} ${name} ${replaced_version} `)
+    if (updated && !(isReplaced && state.runtime_credentials.delete(replaces) && endDeliveries(state, deliveries_ended))) return false
+    state.runtime_credentials.set(resource_id, `${shared_runtime_id} ${name} ${version} active`)
+    return state.shared_runtimes.has(shared_runtime_id)
+  },
+  'shared_runtime.credential.revoke': (state, { resource_id, metadata: { deliveries_ended } }) =>
+    endDeliveries(state, deliveries_ended) && state.runtime_credentials.delete(resource_id),
+  'shared_runtime.credential.deliver': (state, { actor_id, resource_id, metadata: { delivery_id } }) => {
+    if (!state.runtime_credentials.get(resource_id)?.startsWith(`${actor_id} `)) return false
+    state.deliveries.set(delivery_id, `${resource_id} waiting`)
+    return true
+  },
+  'shared_runtime.deliveries.end': (state, { metadata: { deliveries_ended } }) => endDeliveries(state, deliveries_ended),
+  'delivery.unwrap': (state, { actor_id, resource_id, metadata: { subject_id, name, version } }) => {
+    const of = `${actor_id} ${name} ${version} `
+    if (state.deliveries.get(resource_id) !== `${subject_id} waiting` || !state.runtime_credentials.get(subject_id)?.startsWith(of))
+      return false
+    state.deliveries.set(resource_id, `${subject_id} opened`)
+    state.runtime_credentials.set(subject_id, `${of}delivered`)
+    return true
+  },
+}
+
 /** What each recorded action does to the world; false if it could not have happened there. */
 export const steps: Readonly<Record<string, Step>> = {
   'auth.token.issue': (state, { actor_id, resource_id, metadata: { actor_type, key_id, scope } }) => {
@@ -561,6 +600,7 @@ export const steps: Readonly<Record<string, Step>> = {
   'project.ssh_key.create': register,
   'project.ssh_key.delete': unregister,
   ...onRuntimes,
+  ...onDeliveries,
   ...livesOf('signing_keys', 'signing_key'),
   ...livesOf('task_signers', 'node.signer'),
   'node.probe': (state, { metadata: { task_id } }) => {
@@ -606,6 +646,8 @@ const linesOf = (state: State): Set<string> =>
     ...[...state.shared_runtimes].map(([id, { state: is, version, delegated }]) => `shared runtime ${id} ${is} ${version} ${delegated}`),
     ...[...state.attachments].map(([id, line]) => `attachment ${id} ${line}`),
     ...[...state.runtime_members].map(([id, line]) => `members of the runtime ${id}: ${line}`),
+    ...[...state.runtime_credentials].map(([id, line]) => `secret of a runtime ${id} ${line}`),
+    ...[...state.deliveries].map(([id, line]) => `delivery ${id} ${line}`),
     ...[...state.signing_keys].map(([kid, is]) => `signing key ${kid} ${is}`),
     ...[...state.task_signers].map(([kid, is]) => `task signer ${kid} ${is}`),
     ...[...state.probes].map((id) => `probe ${id}`),
