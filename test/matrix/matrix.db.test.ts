@@ -46,13 +46,14 @@ test('MI-06 whoever comes to whichever operation reaches 2xx where he is named, 
   timeout: 600_000,
 }, async () => {
   // What whoever issues and whoever listens writes by itself, whatever becomes of the work.
-  const own = /^(?:audit_logs|audit_heads|issued_tokens|service_account_keys|nodes|node_certificates|node_enrolments|used_proofs)$/
+  const own = /^(?:audit_logs|audit_heads|issued_tokens|service_account_keys|nodes|node_certificates|node_enrolments)$/
   const tables = (await tablesIn(live.sql)).filter((name) => !own.test(name))
-  const before = await hashOf(live.sql, tables)
+  const hashes = async () => Object.fromEntries(await Promise.all(tables.map(async (name) => [name, await hashOf(live.sql, [name])])))
+  const before = await hashes()
   const matrix = await walker(live, world)
   expect(await matrix.walk(everyCell)).toEqual([])
   // Each of them has found the same world.
-  expect(await hashOf(live.sql, tables)).toBe(before)
+  expect(await hashes()).toEqual(before)
   matrix.stop()
 })
 

@@ -1,14 +1,14 @@
 import type { Operation } from '../../contract/src/operation.ts'
 import { operations } from '../../contract/src/operations.ts'
 import type { ServerParts } from '../../server/src/http/server.ts'
-import { doorCaller } from '../enrolled-node.ts'
+import { doorCaller, type Told } from '../enrolled-node.ts'
 import { pathOf, sendingOf } from '../fuzz/rightful-calls.ts'
 import { runtimeOf } from '../fuzz/shared-runtime-calls.ts'
-import { type LiveServer, type Sending, seeded } from '../live-server.ts'
+import { type Answered, type LiveServer, type Sending, seeded } from '../live-server.ts'
 import { believingOperators } from '../runtime-scene.ts'
 import { type ActorClass, actorClasses, isOneOf, nodeAgents, serviceAccounts } from './actor-classes.ts'
 import { type Refusal, refusalOf, rows } from './allowed.ts'
-import { askedBy, personOf } from './calls.ts'
+import { type Asked, askedBy, personOf } from './calls.ts'
 import { forgetting } from './forgetting.ts'
 import type { MatrixWorld } from './world.ts'
 
@@ -17,12 +17,6 @@ const { org } = seeded
 export interface Cell {
   readonly operation: Operation
   readonly who: ActorClass
-}
-interface Heard {
-  readonly status: number
-  readonly text: string
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is read as a stranger would
-  readonly body: any
 }
 
 /** Every operation with everybody who may come. */
@@ -42,43 +36,50 @@ const bearersOf = async (live: LiveServer, world: MatrixWorld): Promise<Map<Acto
   return bearers
 }
 
-const reasonIn = ({ body }: Heard): string => body?.details?.reason_code ?? body?.code ?? body?.error ?? ''
-const isAsExpected = (heard: Heard, { status, reason }: Refusal): boolean => {
+const reasonIn = ({ body }: Answered): string => body?.details?.reason_code ?? body?.code ?? body?.error ?? ''
+const isAsExpected = (heard: Answered, { status, reason }: Refusal): boolean => {
   const heardReason = reasonIn(heard)
   const isIt = reason === '*_not_found' ? heardReason.endsWith('_not_found') && heardReason !== 'route_not_found' : heardReason === reason
   return heard.status === status && isIt
 }
 
-/** Asks for real, over HTTP, each cell of the matrix on a server that keeps nothing of it. */
-export const walker = async (live: LiveServer, world: MatrixWorld, broken: (parts: ServerParts) => ServerParts = (parts) => parts) => {
-  const { url, nodes } = await live.replica((parts) => forgetting(believingOperators(broken(parts))))
+/** Everybody's voice on one server. */
+export const speakers = async (live: LiveServer, world: MatrixWorld, changed: (parts: ServerParts) => ServerParts) => {
+  const { url, nodes } = await live.replica((parts) => changed(believingOperators(parts)))
   const bearers = await bearersOf(live, world)
   const { node, other } = world.machines
   const stranger = doorCaller(nodes.url, { ca: node.authority })
 
-  const ask = async ({ operation, who }: Cell): Promise<Heard> => {
-    const { params, body, query } = askedBy(world, operation, who)
+  const send = async (operation: Operation, who: ActorClass, { params, body, query }: Asked, more: Record<string, string> = {}) => {
     const path = `${pathOf(operation.path, params)}${query === undefined ? '' : `?${query}`}`
     const person = personOf(who)
     // A client says in the form who it is; to say it twice is refused.
     const isClient = operation.identified_by !== 'bearer' && isOneOf(serviceAccounts, who)
     const bearer = isClient ? undefined : person === null ? bearers.get(who) : await live.tokenOf(person)
-    const headers: Record<string, string> = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }
+    const headers: Record<string, string> = { ...more, ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }) }
     if (isOneOf(nodeAgents, who)) {
       const by = operation.id === 'node.enrol' ? stranger : who === 'node_agent' ? node : other
-      return by.call(operation.method, path, body, {}, nodes.url)
+      return asAnswered(await by.call(operation.method, path, body, more, nodes.url))
     }
-    if (operation.listener === 'nodes') return stranger.call(operation.method, path, body, headers)
+    if (operation.listener === 'nodes') return asAnswered(await stranger.call(operation.method, path, body, headers))
     const sending: Sending = sendingOf(operation, body)
     return live.call(null, operation.method, path, { ...sending, headers: { ...sending.headers, ...headers } }, url)
   }
+  return { send, stop: () => stranger.stop() }
+}
+export type Speaking = Awaited<ReturnType<typeof speakers>>
+
+const asAnswered = ({ headers, ...told }: Told): Answered => ({ ...told, headers: new Headers(headers as Record<string, string>) })
+
+/** Asks for real, over HTTP, each cell of the matrix on a server that keeps nothing of it. */
+export const walker = async (live: LiveServer, world: MatrixWorld, broken: (parts: ServerParts) => ServerParts = (parts) => parts) => {
+  const { send, stop } = await speakers(live, world, (parts) => forgetting(broken(parts)))
 
   /** What is wrong with the answer to one cell, if anything is. */
-  const faultOf = async (cell: Cell): Promise<string | undefined> => {
-    const { operation, who } = cell
+  const faultOf = async ({ operation, who }: Cell): Promise<string | undefined> => {
     const row = rows[operation.id]
     if (!row) return `${operation.id} has no row in test/matrix/allowed.ts`
-    const heard = await ask(cell)
+    const heard = await send(operation, who, askedBy(world, operation, who))
     const told = `${who} at ${operation.id}: ${heard.status} ${heard.text.slice(0, 300)}`
     if (row.allowed.includes(who)) {
       const isSuccess = heard.status === operation.success || heard.status === operation.success_again
@@ -89,22 +90,20 @@ export const walker = async (live: LiveServer, world: MatrixWorld, broken: (part
   }
 
   return {
-    ask,
-    /** The faults of these cells, a few at a time. */
-    walk: async (cells: readonly Cell[], at_once = 4): Promise<string[]> => {
-      const faults: string[] = []
-      const left = [...cells]
-      const one = async () => {
-        for (let cell = left.shift(); cell; cell = left.shift()) {
-          const fault = await faultOf(cell)
-          if (fault !== undefined) faults.push(fault)
-        }
-      }
-      await Promise.all(Array.from({ length: at_once }, one))
-      return faults.sort()
-    },
-    stop: () => {
-      for (const each of [stranger, node, other]) each.stop()
-    },
+    /** The faults of these cells, in the order of their words. */
+    walk: async (cells: readonly Cell[]): Promise<string[]> =>
+      (await fewAtOnce(cells, faultOf)).filter((fault) => fault !== undefined).sort(),
+    stop,
   }
+}
+
+/** Four at a time: the servers have as many connections to spare. */
+export const fewAtOnce = async <T, R>(list: readonly T[], work: (each: T) => Promise<R>): Promise<R[]> => {
+  const results: R[] = []
+  const left = [...list.entries()]
+  const one = async () => {
+    for (let next = left.shift(); next; next = left.shift()) results[next[0]] = await work(next[1])
+  }
+  await Promise.all(Array.from({ length: 4 }, one))
+  return results
 }

@@ -200,6 +200,20 @@ const writeDelegated = async (live: LiveServer, spare: string) => {
   return { id, attachment_id: await made(live, 'adam', `${path}/${id}/attachments`, body) }
 }
 
+/** In another project of the same tenant an account with a key, and on another allocation of the same project a grant. */
+const writeSiblings = async (live: LiveServer, spare: string) => {
+  const accounts = `/api/v1/projects/${spare}/service-accounts`
+  const service_account_id = await made(live, 'alice', accounts, { name: 'Sibling', slug: 'sibling' })
+  const { body } = await live.call('alice', 'POST', `${accounts}/${service_account_id}/keys`, { body: because })
+  const grant_id = newId('access grant')
+  await live.sql(
+    `insert into allocation_access_grants (id, allocation_id, project_id, grantee_user_id, ssh_key_id, epoch, created_at, created_by, updated_at)
+     select $1, $2, project_id, grantee_user_id, ssh_key_id, epoch, created_at, created_by, updated_at from allocation_access_grants where id = $3`,
+    [grant_id, allocationOf('release'), grantOf('own')],
+  )
+  return { service_account_id, key_id: body.key_id as string, grant_id: grant_id as string }
+}
+
 /** Two nodes that have enrolled; the first was given something to do, and has somebody on it. */
 const writeMachines = async (live: LiveServer) => {
   const kind = { region: 'matrix', sku: 'matrix' }
@@ -218,7 +232,10 @@ const writeMachines = async (live: LiveServer) => {
   }
   const { csr } = await nodeKeys()
   const { token } = await registeredNode(live, kind)
-  return { node, other, task_id: task_id as string, result, event, csr, enrolment_token: token }
+  // The other's: what is asked of it, and who is on it.
+  const { body: asked } = await live.call('ada', 'POST', `/api/v1/admin/nodes/${other.id}/probe`, { body: {} })
+  const on_other = { other_task_id: asked.id as string, other_allocation_id: (await placedAllocation(live, other.id)).id as string }
+  return { ...on_other, node, other, task_id: task_id as string, result, event, csr, enrolment_token: token }
 }
 
 /** One world for the whole walk: everything that is asked about is there, and nothing of it is changed by asking. */
@@ -251,6 +268,9 @@ export const matrixWorld = async (live: LiveServer) => {
     belongings: await writeBelongings(live, bystanders.nemo),
     delegated: await writeDelegated(live, resting.spare),
     credentials: await writeAccounts(live),
+    siblings: await writeSiblings(live, resting.spare),
+    /** What another tenant has, where that has no fixed id. */
+    foreign: {} as Readonly<Record<string, string>>,
     machines: await writeMachines(live),
   }
 }
