@@ -1,15 +1,15 @@
 import { operation } from '@gatehouse/contract/operation'
 import { Exactly } from '@gatehouse/contract/shapes'
+import { oneRuntime } from '@gatehouse/contract/shared-runtimes'
 import Type from 'typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pathOf, rightfulCalls, sendingOf } from '../../../test/fuzz/rightful-calls.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { operatorWithSecret } from '../../../test/operator-credential.ts'
 import { runtimesOn, strange } from '../../../test/runtime-scene.ts'
-import { authorize } from '../authz/authorize.ts'
-import { platformKind, thePlatform } from '../authz/kind.ts'
 import { answer } from '../http/answer.ts'
 import type { ServerParts } from '../http/server.ts'
+import { authorizeToSee } from './runtime-scope.ts'
 
 const { org, project } = seeded
 
@@ -41,28 +41,28 @@ describe('the allowlist by default', () => {
     `PUT ${runtime}/members`,
     `PUT ${runtime}/status`,
   ]
+  /** A read of the runtime like those on the list: the engine would allow it. */
   const dummy = (actors: readonly ('user' | 'shared_runtime_operator')[]) =>
     operation({
-      ...{ id: 'dummy.read', method: 'GET', path: '/api/v1/dummy', summary: 'Of this test alone.', effect: 'read', problems: [] },
-      ...{ actors, action: 'me.read', reply: Exactly({ is_there: Type.Boolean() }) },
+      ...{
+        id: 'dummy.read',
+        method: 'GET',
+        path: `${runtime}/dummy`,
+        summary: 'Of this test alone.',
+        effect: 'read',
+        problems: oneRuntime.gone,
+      },
+      ...{ actors, action: 'tenant.shared_runtime.read', params: oneRuntime.params, reply: Exactly({ is_there: Type.Boolean() }) },
     })
   const withDummy =
     (asked: ReturnType<typeof dummy>) =>
-    (parts: ServerParts): ServerParts => ({
-      ...parts,
-      answers: [
-        ...parts.answers,
-        answer(asked, async (work) => {
-          // Nobody is asked twice: for people it is open, and an operator would come as far as this.
-          const self = {
-            ...platformKind,
-            placeOf: () => ({ ...platformKind.placeOf(thePlatform, work.actor), relations: ['self' as const] }),
-          }
-          if (work.actor.type === 'user') await authorize(work, 'me.read', self, thePlatform)
-          return { is_there: true }
-        }) as unknown as ServerParts['answers'][number],
-      ],
-    })
+    (parts: ServerParts): ServerParts => {
+      const answering = answer(asked, async (work, { params }) => {
+        await authorizeToSee(work, 'tenant.shared_runtime.read', params)
+        return { is_there: true }
+      })
+      return { ...parts, answers: [...parts.answers, answering] }
+    }
 
   /** Which operations let the operator in, be it only to look for what is not there. */
   const walk = async (base: string, more: readonly ReturnType<typeof dummy>[] = []) => {
@@ -92,14 +92,15 @@ describe('the allowlist by default', () => {
   test('MI-05 X4 a route that nobody thought of is closed to operators, without a word in any list', async () => {
     const fresh = dummy(['user'])
     const { url } = await live.replica(withDummy(fresh))
-    expect((await live.call('anna', 'GET', '/api/v1/dummy', {}, url)).body).toEqual({ is_there: true })
+    expect((await live.call('anna', 'GET', pathOf(fresh.path, { org_id: org.aurora, shared_runtime_id: own }), {}, url)).body).toEqual({
+      is_there: true,
+    })
     expect(await walk(url, [fresh])).toEqual(open)
   })
 
   test('X4 the walk notices a route that admits operators', async () => {
     const wide = dummy(['user', 'shared_runtime_operator'])
     const { url } = await live.replica(withDummy(wide))
-    const let_in = await walk(url, [wide]).catch((error: unknown) => String(error))
-    expect(let_in).not.toEqual(open)
+    expect(await walk(url, [wide])).toEqual([...open, `GET ${runtime}/dummy`].sort())
   })
 })
