@@ -2,10 +2,17 @@ import { readFileSync } from 'node:fs'
 import { operation } from '@gatehouse/contract/operation'
 import { operations } from '@gatehouse/contract/operations'
 import { expect, test } from 'vitest'
+import { inlined } from '../../../test/fuzz/inlined.ts'
 import { openApiDocument } from './openapi.ts'
 import { operatorAccess } from './operator-allowlist.ts'
 
 const runtime = '/api/v1/orgs/:org_id/shared-app-runtimes/:shared_runtime_id'
+
+interface ClaimsShape {
+  properties: Record<string, object>
+  required: readonly string[]
+  additionalProperties: boolean
+}
 
 /** What an operator may call, written down by hand from the seeds and the requirement. The code says it by the actors of each operation. */
 const allowlist: readonly [method: string, path: string, why: string, delegated?: 'delegated'][] = [
@@ -50,6 +57,21 @@ test('MI-10 the allowlist stands in the descriptions of the OpenAPI document, an
     }),
   )
   expect(told.sort()).toEqual(byHand)
+})
+
+test('MI-10 TI-02 the claims of an operator’s token stand in the document as they are, without a project, and so does who can be an actor', () => {
+  const document = inlined(openApiDocument(operations))
+  const issued = document.paths['/api/v1/auth/shared-runtime-operator/token'] as unknown as {
+    post: { responses: Record<string, { content: Record<string, { schema: { properties: Record<string, ClaimsShape> } }> }> }
+  }
+  const claims = issued.post.responses['200']!.content['application/json']!.schema.properties.issued_claims_summary!
+  const names = ['actor_type', 'aud', 'exp', 'iat', 'iss', 'jti', 'org_id', 'scope', 'shared_runtime_id', 'sub']
+  expect([Object.keys(claims.properties).sort(), [...claims.required].sort(), claims.additionalProperties]).toEqual([names, names, false])
+  expect(JSON.stringify(claims.properties.actor_type)).toContain('"shared_runtime_operator"')
+  const told = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).flatMap((each) => (each as { 'x-actors': string[] })['x-actors']),
+  )
+  expect([...new Set(told)].sort()).toEqual(['node_agent', 'service_account', 'shared_runtime_operator', 'user'])
 })
 
 test('MI-05 an operation that admits operators must ask for something that one can have', () => {
