@@ -23,7 +23,6 @@ const rooms = {
   keys: ['custody', ...rails],
   'service-accounts': ['keys', 'roles', 'tenancy', ...rails],
   installation: ['custody', 'audit', 'work', 'db', 'kernel'],
-  tokens: ['keys', 'shared-runtimes', 'service-accounts', 'principals', 'tenancy', ...rails],
   'task-signers': ['custody', ...rails],
   nodes: ['task-signers', 'custody', ...rails],
   'node-tasks': ['nodes', 'task-signers', 'custody', ...rails],
@@ -33,6 +32,7 @@ const rooms = {
   'ssh-sessions': ['allocations', 'nodes', ...rails],
   deliveries: ['custody', ...rails],
   'shared-runtimes': ['deliveries', 'allocations', 'service-accounts', 'roles', 'keys', 'custody', 'tenancy', ...rails],
+  tokens: ['keys', 'shared-runtimes', 'service-accounts', 'principals', 'tenancy', ...rails],
   oauth: ['tokens', 'keys', 'service-accounts', ...rails],
 }
 

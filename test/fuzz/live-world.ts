@@ -6,6 +6,7 @@ import type { RightfulCall } from './rightful-call.ts'
 import { pathOf, rightfulCalls, writeSigningKeys } from './rightful-calls.ts'
 import { worldOfAccess } from './world-of-access.ts'
 import { worldOfNodes } from './world-of-nodes.ts'
+import { worldOfOperators } from './world-of-operators.ts'
 import { worldOfRuntimes } from './world-of-runtimes.ts'
 
 const { org, project: projectOf, user, usernames } = seeded
@@ -258,6 +259,7 @@ export const liveWorld = async (live: LiveServer) => {
   const onNodes = await worldOfNodes(live)
   const access = await worldOfAccess(live)
   const onRuntimes = await worldOfRuntimes(live, ownerless)
+  const operators = await worldOfOperators(live)
   const nobodysKey = fixedId('ssh key', 'nobody')
   const sshKeys: Record<'own' | 'project', string[]> = { own: [], project: [] }
   await live.setPolicy('access.max_ssh_keys', 1000)
@@ -303,6 +305,7 @@ export const liveWorld = async (live: LiveServer) => {
     ...onNodes.calls,
     ...access.calls,
     ...onRuntimes.calls,
+    ...operators.calls,
     // Chance makes no key; and whoever has registered one already is told so.
     'ssh_key.create': () => ({ person: 'asha', params: {}, body: { public_key: newKeyLine() } }),
     'ssh_key.delete': (pick) => ({ person: 'asha', params: { ssh_key_id: at(sshKeys.own, pick) ?? nobodysKey } }),
@@ -355,6 +358,7 @@ export const liveWorld = async (live: LiveServer) => {
       onNodes.learn(operation, body)
       access.learn(operation, params, body)
       onRuntimes.learn(operation, params, body)
+      operators.learn(operation, params, body)
       const [, whose, what] = /^(project\.)?ssh_key\.(create|delete)$/.exec(operation) ?? []
       const registered = sshKeys[whose ? 'project' : 'own']
       if (what === 'create') registered.push(body.id)

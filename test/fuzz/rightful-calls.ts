@@ -9,6 +9,7 @@ import { onAccessGrants } from './access-grant-calls.ts'
 import { onAllocations } from './allocation-calls.ts'
 import { onNodes } from './node-calls.ts'
 import { onNodeTasks } from './node-task-calls.ts'
+import { onOperatorCredentials } from './operator-credential-calls.ts'
 import type { RightfulCall } from './rightful-call.ts'
 import { onSharedRuntimes } from './shared-runtime-calls.ts'
 
@@ -319,6 +320,7 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   ...onNodeTasks,
   ...onServiceAccounts,
   ...onSharedRuntimes,
+  ...onOperatorCredentials,
   ...onSshKeys,
   'user.disable': { person: 'ada', params: { user_id: user('bodo') }, body: because },
   'user.enable': { person: 'ada', params: { user_id: user('bodo') }, body: because },

@@ -8,6 +8,7 @@ import { grantOf, writeAccessGrants } from '../../../test/fuzz/access-grant-call
 import { allocationOf, writeAllocations } from '../../../test/fuzz/allocation-calls.ts'
 import { nodeOf, writeNodes } from '../../../test/fuzz/node-calls.ts'
 import { writeNodeTasks } from '../../../test/fuzz/node-task-calls.ts'
+import { operatorKeyOf, writeOperatorCredentials } from '../../../test/fuzz/operator-credential-calls.ts'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
 import {
   bearerFor,
@@ -30,8 +31,9 @@ import {
   writeSshKeys,
   writeTokens,
 } from '../../../test/fuzz/rightful-calls.ts'
-import { attachmentOf, runtimeOf, writeSharedRuntimes } from '../../../test/fuzz/shared-runtime-calls.ts'
+import { attachmentOf, credentialOf, runtimeOf, writeSharedRuntimes } from '../../../test/fuzz/shared-runtime-calls.ts'
 import { type Answered, type LiveServer, liveServer, seeded, tokenIssuer } from '../../../test/live-server.ts'
+import { operatorWithSecret } from '../../../test/operator-credential.ts'
 import { newKeyLine } from '../../../test/ssh-key-lines.ts'
 import { fixedId, newId } from '../kernel/ids.ts'
 import { Secret } from '../kernel/secret.ts'
@@ -54,6 +56,7 @@ beforeAll(async () => {
   await writeAccessGrants(live.sql)
   await writeSshKeys(live.sql)
   await writeSharedRuntimes(live.sql)
+  await writeOperatorCredentials(live.sql)
   await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
   await writeSigningKeys(live.sql)
   await writeTokens(live.sql)
@@ -138,6 +141,13 @@ describe('errors', () => {
         return live.call('asha', 'PUT', `/api/v1/allocations/${body.id}/ssh-keys`, { body: { ssh_key_ids: [] } })
       },
     ],
+    operator_credential_not_found: [
+      'shared_runtime.operator_credential.revoke',
+      () =>
+        live.call('adam', 'DELETE', `${aurora}/shared-app-runtimes/${runtimeOf('own')}/operator-credentials/${nobody}`, {
+          body: { reason: 'because' },
+        }),
+    ],
     attachment_not_found: [
       'shared_runtime.attachment.read',
       () => live.call('anna', 'GET', `${aurora}/shared-app-runtimes/${runtimeOf('own')}/attachments/${nobody}`),
@@ -148,6 +158,19 @@ describe('errors', () => {
         live.call('adam', 'POST', `${aurora}/shared-app-runtimes/${runtimeOf('own')}/attachments`, {
           body: { project_id: project.aurora, contribution_policy: 'all' },
         }),
+    ],
+    runtime_credential_not_found: [
+      'shared_runtime.credential.revoke',
+      () =>
+        live.call('adam', 'DELETE', `${aurora}/shared-app-runtimes/${runtimeOf('own')}/credentials/${nobody}`, { body: { reason: 'r' } }),
+    ],
+    delivery_not_found: [
+      'delivery.unwrap',
+      async () => {
+        const operator = await operatorWithSecret(live, runtimeOf('own'))
+        const headers = { authorization: `Bearer ${await operator.token()}` }
+        return live.call(null, 'POST', '/api/v1/deliveries/unwrap', { body: { wrapping_token: 'nobodys' }, headers })
+      },
     ],
     shared_runtime_already_exists: [
       'shared_runtime.create',
@@ -748,6 +771,11 @@ describe('what may not be known', () => {
     attachment_id: attachmentOf('foreign'),
     credential_id: keyOf('foreign'),
   }
+  /** Of the kind that the operation asks for. */
+  const foreignOf = ({ id }: { readonly id: string }, field: string): string => {
+    if (id === 'shared_runtime.credential.revoke' && field === 'credential_id') return credentialOf('foreign')
+    return field === 'key_id' && id.includes('operator') ? operatorKeyOf('foreign') : foreign[field]!
+  }
   const ids = (schema: { properties?: Record<string, { pattern?: string }> } | undefined) =>
     Object.entries(schema?.properties ?? {}).flatMap(([name, { pattern }]) => (pattern === uuidPattern ? [name] : []))
   const state = async () => {
@@ -796,12 +824,12 @@ describe('what may not be known', () => {
         return { answer, rows, bytes: bytesOf(answer, correlation_id) }
       }
       const before = await state()
-      const strange = await ask(foreign[field]!)
+      const strange = await ask(foreignOf(operation, field))
       const unknown = await ask(nobody)
       expect(strange.bytes).toBe(unknown.bytes)
       expect(strange.answer.status).toBeGreaterThanOrEqual(400)
       expect(strange.answer.status).toBeLessThan(500)
-      expect(strange.answer.text).not.toContain(foreign[field])
+      expect(strange.answer.text).not.toContain(foreignOf(operation, field))
       for (const { answer, rows } of [strange, unknown])
         if (answer.status === 403 || answer.status === 404) {
           const action = operation.identified_by === 'credential' ? 'auth.token.deny' : operation.id

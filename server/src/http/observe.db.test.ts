@@ -3,8 +3,10 @@ import { type AddressInfo, connect } from 'node:net'
 import { Writable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { tcpProxy } from '../../../test/faults/tcp-proxy.ts'
+import { writeOperatorCredentials } from '../../../test/fuzz/operator-credential-calls.ts'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
 import { bearerFor, pathOf, rightfulCalls, sendingOf, writeServiceAccounts } from '../../../test/fuzz/rightful-calls.ts'
+import { writeSharedRuntimes } from '../../../test/fuzz/shared-runtime-calls.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { countedAppend } from '../audit/counted-append.ts'
 import { openDatabase } from '../db/database.ts'
@@ -40,6 +42,8 @@ beforeAll(async () => {
   await live.setPolicy('rate_limit.api_requests_per_minute', 100_000)
   await live.setPolicy('rate_limit.anonymous_requests_per_minute', 100_000)
   await writeServiceAccounts(live.sql)
+  await writeSharedRuntimes(live.sql)
+  await writeOperatorCredentials(live.sql)
 })
 afterAll(() => live.stop())
 

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { writeOperatorCredentials } from '../../../test/fuzz/operator-credential-calls.ts'
 import { formOf, pathOf, rightfulCalls, writeServiceAccounts } from '../../../test/fuzz/rightful-calls.ts'
+import { writeSharedRuntimes } from '../../../test/fuzz/shared-runtime-calls.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { formType, oauthClient } from '../../../test/oauth-client.ts'
 import { newSecret } from '../service-accounts/key-secret.ts'
+import { newOperatorSecret } from '../shared-runtimes/operator-credential.ts'
 
 let live: LiveServer
 let client: Awaited<ReturnType<typeof oauthClient>>
@@ -11,8 +14,10 @@ let strays: string[]
 beforeAll(async () => {
   live = await liveServer()
   await writeServiceAccounts(live.sql)
+  await writeSharedRuntimes(live.sql)
+  await writeOperatorCredentials(live.sql)
   client = await oauthClient(live)
-  strays = [client.client_secret, newSecret().reveal(), await client.token(), await live.tokenOf('alice')]
+  strays = [client.client_secret, newSecret().reveal(), newOperatorSecret().reveal(), await client.token(), await live.tokenOf('alice')]
 })
 afterAll(() => live.stop())
 

@@ -27,12 +27,15 @@ test.each(seeded)('%s is defined with its default and bounds', (key, value, mini
   expect({ minimum: bounds.minimum, maximum: bounds.maximum }).toEqual({ minimum, maximum })
 })
 
-test('DE-20 these four, and no others, may be set for a tenant or a project: three only to be less, one freely', () => {
+test('DE-20 these, and no others, may be set for a tenant or a project: all but one only to be less', () => {
   const narrower = keys.filter((key) => definitionOf(key).direction !== 'global').map((key) => `${key} ${definitionOf(key).direction}`)
   expect(narrower.sort()).toEqual([
     'auth.iam_token_issuer.provider_session_ttl_seconds tighten_lower',
+    'auth.max_operator_credentials_per_runtime tighten_lower',
     'auth.service_account_max_keys tighten_lower',
     'auth.service_account_token_ttl_seconds tighten_lower',
+    'deliveries.ttl_seconds tighten_lower',
+    'shared_runtimes.max_credentials_per_runtime tighten_lower',
     'tenancy.invitation_ttl_seconds most_specific',
   ])
 })
@@ -59,8 +62,9 @@ describe.each(keys)('%s', (key) => {
   test('it says what it is for, and where it may be set', () => {
     expect(definition.purpose).toMatch(/^[A-Z].{10,}\.$/)
     // What the platform alone sets has no direction; what others may set too, has one.
-    const scopes = definition.direction === 'global' ? ['global'] : ['global', 'tenant', 'project']
-    expect(definition.scopes).toEqual(scopes)
+    // A shared runtime lies in no project.
+    const below = key.endsWith('_per_runtime') ? ['tenant'] : ['tenant', 'project']
+    expect(definition.scopes).toEqual(definition.direction === 'global' ? ['global'] : ['global', ...below])
   })
 
   test('anything of another type is nothing', () => {
