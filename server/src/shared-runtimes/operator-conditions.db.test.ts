@@ -138,3 +138,16 @@ describe('the five conditions, asked over HTTP with tokens that were issued', ()
     expect(wrong).toContainEqual(alone)
   })
 })
+
+test('MI-05 an operator that may attach learns nothing of projects: one that is not there, another tenant’s and one off its list answer alike', async () => {
+  const attach = async (project_id: string) => {
+    const { status, text, body } = await live.call(null, 'POST', runtimes.one(own, '/attachments'), {
+      body: { project_id, contribution_policy: 'all' },
+      headers: { authorization: `Bearer ${operator}` },
+    })
+    return [status, body.details?.reason_code, text.replace(body.correlation_id, '')]
+  }
+  const unlisted = await attach(detached_project)
+  expect(unlisted.slice(0, 2)).toEqual([403, 'membership_missing'])
+  for (const unknown of [strange, project.borealis]) expect(await attach(unknown)).toEqual(unlisted)
+})
