@@ -34,6 +34,9 @@ const asWritten = {
   'table nodes': 'the reason that the caller gave',
   'table task_signers': 'the reason that the caller gave',
   'table allocations': 'the name that the caller chose',
+  'table shared_app_runtimes': 'the reason that the caller gave',
+  'table shared_runtime_attachments': 'the reason that the caller gave',
+  'table shared_runtime_credentials': 'the name and the reason that the caller gave',
   'table allocation_access_grants': 'the reason that the caller gave',
   'table service_accounts': 'the name and the reason that the caller gave',
   'table ssh_public_keys': 'the name and the reason that the caller gave',
@@ -118,6 +121,22 @@ const places: readonly Place[] = [
   ],
   ['a private key as a reason', {}, (text, body) => (body ? { body: { ...body, reason: `-----BEGIN PRIVATE KEY----- ${text}` } } : null)],
   ['a secret that is none', {}, (text, body) => (body?.client_secret ? { body: { ...body, client_secret: text } } : null)],
+  ['a secret that is left', {}, (text, body) => (body?.secret ? { body: { ...body, secret: text } } : null)],
+  [
+    'a secret that is left with an idempotency key',
+    {},
+    (text, body) => (body?.secret ? { headers: { 'idempotency-key': randomUUID() }, body: { ...body, secret: text } } : null),
+  ],
+  ['a secret that is left under no name', {}, (text, body) => (body?.secret ? { body: { ...body, name: '-', secret: text } } : null)],
+  ['a secret that is left in the query', {}, (text, body) => (body?.secret ? { query: `secret=${text}` } : null)],
+  ['a list of secrets', {}, (text, body) => (body?.secret ? { body: { ...body, secret: [text] } } : null)],
+  ['a wrapping token that is none', {}, (text, body) => (body?.wrapping_token ? { body: { wrapping_token: text } } : null)],
+  [
+    'a wrapping token with an idempotency key',
+    {},
+    (text, body) =>
+      body?.wrapping_token ? { headers: { 'idempotency-key': randomUUID() }, body: { wrapping_token: `ghwd_${text}` } } : null,
+  ],
   ['a bound token that is no token', {}, (text) => ({ authorization: `DPoP ${text}`, headers: { dpop: text } })],
   ['a proof that is none', {}, (text) => ({ headers: { dpop: `eyJhbGciOiJFUzI1NiJ9.${btoa(text)}.${text}` } })],
   [

@@ -25,6 +25,7 @@ import { ownPostgres } from '../faults/own-postgres.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'
 import { rawExchange } from '../fuzz/raw-exchange.ts'
 import { formOf, pathOf, rightfulCalls, writeServiceAccounts, writeSshKeys } from '../fuzz/rightful-calls.ts'
+import { writeSharedRuntimes } from '../fuzz/shared-runtime-calls.ts'
 import { seeded, testKeys } from '../live-server.ts'
 
 type Postgres = Awaited<ReturnType<typeof ownPostgres>>
@@ -38,6 +39,7 @@ beforeAll(async () => {
   world = await faultWorld(postgres)
   await writeServiceAccounts(world.sql)
   await writeSshKeys(world.sql)
+  await writeSharedRuntimes(world.sql)
 })
 afterAll(async () => {
   await world.stop()
@@ -48,7 +50,16 @@ afterAll(async () => {
 const once = { 'its own answer': 'it is shown this once' }
 /** The secrets and tokens that an answer gives out; of a token its signature, without which the rest is of no use. */
 const secretsShownIn = (text: string): Marker[] => [
-  ...[...text.matchAll(/ghsa_([A-Za-z0-9_-]{43})/g)].map(([, secret]) => ({ place: 'a secret that was shown', text: secret!, may: once })),
+  ...[...text.matchAll(/gh(?:sa|ro)_([A-Za-z0-9_-]{43})/g)].map(([, secret]) => ({
+    place: 'a secret that was shown',
+    text: secret!,
+    may: once,
+  })),
+  ...[...text.matchAll(/ghwd_([A-Za-z0-9_-]{43})/g)].map(([, token]) => ({
+    place: 'a wrapping token that was shown',
+    text: token!,
+    may: once,
+  })),
   ...[...text.matchAll(/ghne_[A-Za-z0-9_-]{200,}/g)].flatMap(([token]) => [
     { place: 'an enrolment token that was shown', text: token, may: once },
     { place: 'the secret of an enrolment token', text: readToken(token).secret, may: once },
@@ -166,6 +177,45 @@ const enrolInEveryWay = async (url: string, heard: (marker: null, response: Resp
   return [{ place: 'the private key of a node', text: key.split('\n')[1]!, may: {} }]
 }
 
+/** A secret that is left for a runtime, replaced, delivered, and refused in every way; it is told in the one answer that opens it. */
+const deliverInEveryWay = async (url: string, heard: (marker: Marker | null, response: Response) => Promise<string>) => {
+  const left = ['left', 'left anew', 'never opened'].map((what): Marker => ({ place: `a secret ${what}`, text: markerText(), may: once }))
+  const send = async (person: string, path: string, body: object, own: Marker | null = null, headers = {}) => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${person}`, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    })
+    return { status: response.status, body: JSON.parse((await heard(own, response)) || 'null') }
+  }
+  const alice = await world.tokenOf('alice')
+  const runtimes = `/orgs/${seeded.org.aurora}/shared-app-runtimes`
+  const display_name = `c-${randomBytes(6).toString('hex')}`
+  const wish = { app_slug: 'canary', app_version: '1', display_name, runtime_backend: 'slurm' }
+  const { id: shared_runtime_id } = (await send(alice, runtimes, wish)).body
+  const runtime = `${runtimes}/${shared_runtime_id}`
+  const { key_id, client_secret } = (await send(alice, `${runtime}/operator-credentials`, {})).body
+  const credential = { shared_runtime_id, key_id, client_secret }
+  const operator = (await send('', '/auth/shared-runtime-operator/token', credential)).body.access_token as string
+  const deposit = (secret: Marker, name = 'db', headers = {}) =>
+    send(alice, `${runtime}/credentials`, { name, secret: secret.text }, null, headers)
+  const deliver = async () => (await send(operator, `${runtime}/credential-deliveries`, { name: 'db' })).body.wrapping_token as string
+  const open = (wrapping_token: string, own: Marker | null = null) => send(operator, '/deliveries/unwrap', { wrapping_token }, own)
+  const key = { 'idempotency-key': display_name }
+  const statuses = [await deposit(left[0]!, 'db', key), await deposit(left[0]!, 'db', key), await deposit(left[1]!, 'db', key)]
+  const first = await deliver()
+  statuses.push(await open(first, left[0]!), await open(first), await open(`${first}x`))
+  const second = await deliver()
+  statuses.push(await deposit(left[1]!), await open(second), await open(await deliver(), left[1]!))
+  statuses.push(
+    await deposit(left[2]!, 'other'),
+    await deposit(left[2]!, 'Other'),
+    await send(alice, '/deliveries/unwrap', { wrapping_token: first }),
+  )
+  expect(statuses.map(({ status }) => status)).toEqual([201, 201, 422, 200, 404, 404, 201, 404, 200, 201, 400, 403])
+  return left
+}
+
 /** Asks every operation with a marker in every place, and keeps what came back. */
 const sweep = async (url: string, secrets: readonly Marker[], calls = rightfulCalls) => {
   const markers: Marker[] = [...secrets]
@@ -208,6 +258,7 @@ const sweep = async (url: string, secrets: readonly Marker[], calls = rightfulCa
   if (calls === rightfulCalls) {
     await issueInEveryWay(url, heard)
     markers.push(...(await enrolInEveryWay(url, heard)))
+    markers.push(...(await deliverInEveryWay(url, heard)))
   }
   const unknown: Marker = { place: 'nothing', text: markerText(), may: {} }
   for (const call of calls) {
@@ -270,7 +321,7 @@ const key = randomBytes(32).toString('base64url')
 const keys = `canary:${key},${testKeys}`
 
 test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metrics, the traces or an answer that it is not for', {
-  timeout: 300_000,
+  timeout: 420_000,
 }, async () => {
   const checkpoints = join(folder, 'checkpoints.jsonl')
   const traces = await collector()
@@ -374,6 +425,7 @@ test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metr
   expect(shown('a secret that was shown')).toBeGreaterThan(0)
   expect(shown('a token that was issued')).toBeGreaterThan(10)
   expect(shown('the secret of an enrolment token')).toBeGreaterThan(0)
+  expect(shown('a wrapping token that was shown')).toBe(3)
 })
 
 test('HO-08 a server that logs the headers it gets is found out', async () => {
