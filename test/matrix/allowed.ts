@@ -44,6 +44,7 @@ const tenantMembers: Named = [...tenantAdmins, 'tenant_member', ...projectViewer
 const wholeTenant: Named = [...tenantMembers, 'tenant_billing_manager', 'tenant_billing_viewer', 'tenant_viewer']
 const everyPerson: Named = personClasses
 const everyAccount: Named = serviceAccounts
+const everyOperator: Named = operators
 const viewingAccounts: Named = ['service_account_member', 'service_account_viewer']
 const ownAccounts: Named = [...viewingAccounts, 'service_account_auditor', 'service_account_bare']
 const ownOperators: Named = ['runtime_operator', 'delegated_operator']
@@ -64,12 +65,15 @@ export const rows: Readonly<Record<string, Row>> = {
   'audit_log.list_of_project': project(superadmin, projectAdmins, 'service_account_auditor'),
   'audit_log.verify': platform(ops),
   'auth.service_account_token.issue': credential(everyAccount),
+  'auth.shared_runtime_operator_token.issue': credential(everyOperator),
   'auth.token.list_of_project': project(superadmin, projectAdmins),
+  'auth.token.list_of_shared_runtime': tenant(superadmin, tenantAdmins),
   'auth.token.revoke': project(superadmin, projectAdmins),
   // Of himself everybody may ask, wherever; the answer is a decision.
   'authz.decide': own(everyPerson, everyAccount),
   'authz.decide_batch': own(everyPerson, everyAccount),
   'authz.explain': own(everyPerson, everyAccount),
+  'delivery.unwrap': tenant(ownOperators),
   'invitation.accept': own(everyPerson),
   'invitation.create_of_organization': tenant(superadmin, tenantAdmins),
   'invitation.create_of_project': project(superadmin, projectAdmins),
@@ -98,7 +102,7 @@ export const rows: Readonly<Record<string, Row>> = {
   'node.task.wait': node('node_agent'),
   'node.undrain': platform(superadmin),
   'oauth.token.introspect': credential(everyAccount),
-  'oauth.token.issue': credential(everyAccount),
+  'oauth.token.issue': credential(everyAccount, everyOperator),
   'oauth.token.revoke': credential(everyAccount),
   'organization.create': platform(superadmin),
   'organization.list': own(everyPerson),
@@ -201,6 +205,10 @@ export const rows: Readonly<Record<string, Row>> = {
   'shared_runtime.attachment.read': tenant(superadmin, tenantMembers, ownOperators),
   'shared_runtime.attachment.update': tenant(superadmin, tenantAdmins),
   'shared_runtime.create': tenant(superadmin, tenantAdmins),
+  'shared_runtime.credential.deliver': tenant(ownOperators),
+  'shared_runtime.credential.deposit': tenant(superadmin, tenantAdmins),
+  'shared_runtime.credential.list': tenant(superadmin, tenantAdmins),
+  'shared_runtime.credential.revoke': tenant(superadmin, tenantAdmins),
   'shared_runtime.delete': tenant(superadmin, tenantAdmins),
   'shared_runtime.disable': tenant(superadmin, tenantAdmins),
   'shared_runtime.eligible_project.list': tenant(superadmin, tenantAdmins),
@@ -208,6 +216,10 @@ export const rows: Readonly<Record<string, Row>> = {
   'shared_runtime.list': tenant(superadmin, tenantMembers),
   'shared_runtime.members.read': tenant(superadmin, tenantMembers, ownOperators),
   'shared_runtime.members.report': tenant(ownOperators),
+  // Making a credential counts as granting all that an operator may, and override makes none.
+  'shared_runtime.operator_credential.create': tenant('tenant_owner'),
+  'shared_runtime.operator_credential.list': tenant(superadmin, tenantAdmins),
+  'shared_runtime.operator_credential.revoke': tenant(superadmin, tenantAdmins),
   'shared_runtime.read': tenant(superadmin, tenantMembers, ownOperators),
   'shared_runtime.status.report': tenant(ownOperators),
   'shared_runtime.update': tenant(superadmin, tenantAdmins),
@@ -244,9 +256,23 @@ export const refusalOf = (operation: string, row: Row, who: ActorClass): Refusal
   if (row.judged === 'credential') return refusedClient(operation, who)
   if (who === 'anonymous') return unknown('token_missing')
   if (isOneOf(serviceAccounts, who)) return refusedAccount(operation, row, who)
-  if (isOneOf(operators, who))
-    return forbidden(isAdmitted(row, operators) && who === 'outside_operator' ? 'scope_mismatch' : 'permission_denied')
+  if (isOneOf(operators, who)) return refusedOperator(operation, row, who)
+  if (beyond[operation]?.includes(who)) return { status: 403, reason: 'assignment_ceiling' }
   return isAdmitted(row, personClasses) ? refusedPerson(row, who) : forbidden('permission_denied')
+}
+
+/** Who may do such a thing, and holds too little to give away what it gives. */
+const beyond: Readonly<Record<string, readonly ActorClass[]>> = {
+  'shared_runtime.operator_credential.create': [superadmin, 'tenant_admin'],
+}
+
+/**
+ * Another's is told from the path, and of a delivery that is not its own it hears that there is none. What its tenant has not delegated to it
+ * is in no token of its own, which is found first.
+ */
+const refusedOperator = (operation: string, row: Row, who: ActorClass): Refusal => {
+  if (!isAdmitted(row, operators)) return forbidden('permission_denied')
+  return who === 'outside_operator' && operation === 'delivery.unwrap' ? notThere : forbidden('scope_mismatch')
 }
 
 /** A node comes to its own door, where there is nothing else. */
@@ -259,7 +285,7 @@ const refusedNode = (operation: string, { judged }: Row): Refusal => {
 const refusedClient = (operation: string, who: ActorClass): Refusal => {
   if (!operation.startsWith('oauth.')) return unknown('token_invalid')
   if (operation === 'oauth.token.issue' || who === 'anonymous') return unknown('invalid_client')
-  return isOneOf(operators, who) ? unknown('invalid_token') : { status: 400, reason: 'unauthorized_client' }
+  return { status: 400, reason: 'unauthorized_client' }
 }
 
 /** By the request alone where it names the project; by an id alone, there is nothing that another project's account could know of. */

@@ -1,7 +1,7 @@
 import type { Operation } from '../../contract/src/operation.ts'
 import type { RightfulCall } from '../fuzz/rightful-call.ts'
 import { rightfulCalls } from '../fuzz/rightful-calls.ts'
-import { runtimeOf } from '../fuzz/shared-runtime-calls.ts'
+import { runtimeOf, wrappingTokenOf } from '../fuzz/shared-runtime-calls.ts'
 import { type ActorClass, isOneOf, type Operator, operators, people, personClasses, serviceAccounts } from './actor-classes.ts'
 import type { MatrixWorld } from './world.ts'
 
@@ -19,15 +19,21 @@ const changed = (world: MatrixWorld, operation: Operation, who: ActorClass): Mor
   const belonging = isOneOf(personClasses, who) ? belongings.get(who)! : belongings.get('outsider')!
   const ofNode = { params: { node_id: node.id } }
   const [noun, scope = ''] = operation.id.split(/_(?=of_)/)
-  // Whoever is no account has an account's words and not its secret.
-  const credential = isOneOf(serviceAccounts, who)
+  // Whoever is none of them has their words and not their secret.
+  const account = isOneOf(serviceAccounts, who)
     ? credentials.get(who)!
     : { ...credentials.get('service_account_member')!, client_secret: `ghsa_${'w'.repeat(49)}` }
-  const { key_id: client_id, client_secret } = credential
-  const client = isOneOf(serviceAccounts, who) ? { client_id, client_secret } : {}
+  const operator = isOneOf(operators, who)
+    ? world.operators.get(who)!
+    : { ...world.operators.get('runtime_operator')!, client_secret: `ghro_${'w'.repeat(49)}` }
+  const { key_id: client_id, client_secret } = isOneOf(operators, who) ? operator : account
+  const client =
+    isOneOf(serviceAccounts, who) || (isOneOf(operators, who) && operation.id === 'oauth.token.issue') ? { client_id, client_secret } : {}
   const own: Record<string, () => More> = {
     'allocation.access_grant.create': () => ({ body: { ...known.get(operation.id)!.body, grantee_user_id: nia } }),
-    'auth.service_account_token.issue': () => ({ body: { ...credential, ...because } }),
+    'auth.service_account_token.issue': () => ({ body: { ...account, ...because } }),
+    'auth.shared_runtime_operator_token.issue': () => ({ body: { ...operator, ...because } }),
+    'delivery.unwrap': () => ({ body: { wrapping_token: wrappingTokenOf(who === 'delegated_operator' ? 'delegated' : 'own') } }),
     'invitation.accept': () => ({ body: { invitation_id: belonging.invitation_id } }),
     'oauth.token.introspect': () => ({ body: { ...client, token: 'nobodys' } }),
     'oauth.token.issue': () => ({ body: { ...client, grant_type: 'client_credentials' } }),

@@ -3,14 +3,15 @@ import { operations } from '../../contract/src/operations.ts'
 import { newId } from '../../server/src/kernel/ids.ts'
 import { grantOf } from '../fuzz/access-grant-calls.ts'
 import { allocationOf } from '../fuzz/allocation-calls.ts'
+import { operatorKeyOf } from '../fuzz/operator-credential-calls.ts'
 import { bindingOf, constraintOf, invitationOf, keyOf, roleOf, serviceAccountOf, sshKeyOf, tokenOf } from '../fuzz/rightful-calls.ts'
-import { attachmentOf, runtimeOf } from '../fuzz/shared-runtime-calls.ts'
+import { attachmentOf, credentialOf, runtimeOf } from '../fuzz/shared-runtime-calls.ts'
 import { type Answered, type LiveServer, seeded } from '../live-server.ts'
 import { type ActorClass, isOneOf, nodeAgents, people, personClasses, serviceAccounts } from './actor-classes.ts'
 import { rows } from './allowed.ts'
 import { type Asked, askedBy } from './calls.ts'
 import { type IdPlace, idPlacesOf, withId } from './id-places.ts'
-import type { Speaking } from './walk.ts'
+import { fewAtOnce, type Speaking } from './walk.ts'
 import type { MatrixWorld } from './world.ts'
 
 const { org, project, user } = seeded
@@ -38,6 +39,8 @@ const foreign: Readonly<Record<string, string>> = {
   'ssh key': sshKeyOf('foreign'),
   'shared runtime': runtimeOf('foreign'),
   attachment: attachmentOf('foreign'),
+  'operator credential': operatorKeyOf('foreign'),
+  'runtime credential': credentialOf('foreign'),
 }
 
 /** What the own tenant has of each kind in another place than the one that is asked about: of another project, allocation, runtime. */
@@ -52,6 +55,8 @@ const siblings = (world: MatrixWorld, { id }: Operation): Readonly<Record<string
     'service account key': world.siblings.key_id,
     'access grant': world.siblings.grant_id,
     attachment: attachmentOf(id.endsWith('.delete') ? 'own' : 'end'),
+    'operator credential': operatorKeyOf('own'),
+    'runtime credential': credentialOf('own'),
     'ssh key': sshKeyOf(id.startsWith('project.') ? 'own' : 'of_project'),
   }
 }
@@ -109,7 +114,6 @@ export const unnamedKinds = (world: MatrixWorld): string[] => {
 
 const foreignTo = (world: MatrixWorld, who: ActorClass): Readonly<Record<string, string>> => ({
   ...foreign,
-  ...world.foreign,
   ...(isOneOf(nodeAgents, who) ? ofNode(world) : {}),
 })
 
@@ -149,30 +153,53 @@ const actorIdOf = (world: MatrixWorld, who: ActorClass): string => {
   return who === 'delegated_operator' ? world.delegated.id : runtimeOf('own')
 }
 
-/** What one of another tenant's ids tells that an unknown one does not. */
-export const faultsOf = async (live: LiveServer, world: MatrixWorld, speaking: Speaking, trial: Trial): Promise<string[]> => {
-  const { operation, who, where, others, unknown } = trial
-  const ask = async (call: Asked & { headers?: Record<string, string> }) => {
+interface Asking {
+  readonly correlation_id: string
+  readonly answer: Answered
+  readonly bytes: string
+}
+type Recorded = Readonly<Record<string, unknown>>
+
+/** Asked with another tenant's, then with nobody's. */
+const asked = async (speaking: Speaking, { operation, who, others, unknown }: Trial): Promise<readonly [Asking, Asking]> => {
+  const ask = async (call: Asked & { headers?: Record<string, string> }): Promise<Asking> => {
     const correlation_id = newId('correlation')
     const answer = await speaking.send(operation, who, call, { ...call.headers, 'x-request-id': correlation_id })
-    const record = await live.sql<Record<string, unknown>>('select * from audit_logs where correlation_id = $1', [correlation_id])
-    return { answer, record, bytes: bytesOf(answer, correlation_id) }
+    return { correlation_id, answer, bytes: bytesOf(answer, correlation_id) }
   }
-  const [strange, none] = [await ask(others), await ask(unknown)]
-  const faults: string[] = []
-  const fault = (what: string) => faults.push(`${who} at ${operation.id}, ${where}: ${what}`)
-  if (strange.bytes !== none.bytes) fault(`told apart: ${strange.bytes.slice(0, 200)} / ${none.bytes.slice(0, 200)}`)
-  if (strange.answer.body?.code === 'validation_error') fault(`not even read: ${strange.answer.text}`)
-  if (operation.effect === 'change' && strange.answer.status < 300) fault(`done: ${strange.answer.text}`)
-  for (const { answer, record } of [strange, none]) {
-    const isRefused = answer.status === 403 || answer.status === 404
-    if (!isRefused) continue
-    const [row, ...more] = record
-    const action = operation.identified_by === 'credential' ? 'auth.token.deny' : operation.id
-    if (!row || more.length > 0) fault(`${record.length} records of a refusal`)
-    else if (row.result !== 'denied' || row.action !== action || row.actor_id !== actorIdOf(world, who) || !row.reason_code)
-      fault(`recorded as ${JSON.stringify(row).slice(0, 400)}`)
-    else if (row.tenant_id === org.borealis) fault('recorded with the other tenant')
-  }
-  return faults
+  return [await ask(others), await ask(unknown)]
+}
+
+/** What the record lacks, or says wrongly, of one refusal. */
+const faultInRecord = (world: MatrixWorld, { operation, who }: Trial, rows: readonly Recorded[]): string | undefined => {
+  const [row, ...more] = rows
+  if (!row || more.length > 0) return `${rows.length} records of a refusal`
+  const action = operation.identified_by === 'credential' ? 'auth.token.deny' : operation.id
+  if (row.result !== 'denied' || row.action !== action || row.actor_id !== actorIdOf(world, who) || !row.reason_code)
+    return `recorded as ${JSON.stringify(row).slice(0, 400)}`
+  return row.tenant_id === org.borealis ? 'recorded with the other tenant' : undefined
+}
+
+const faultsIn = (world: MatrixWorld, trial: Trial, askings: readonly [Asking, Asking], recordOf: (id: string) => readonly Recorded[]) => {
+  const { operation, who, where } = trial
+  const [strange, none] = askings
+  const faults: (string | undefined)[] = [
+    strange.bytes === none.bytes ? undefined : `told apart: ${strange.bytes.slice(0, 200)} / ${none.bytes.slice(0, 200)}`,
+    strange.answer.body?.code === 'validation_error' ? `not even read: ${strange.answer.text}` : undefined,
+    operation.effect === 'change' && strange.answer.status < 300 ? `done: ${strange.answer.text}` : undefined,
+    ...askings
+      .filter(({ answer }) => answer.status === 403 || answer.status === 404)
+      .map(({ correlation_id }) => faultInRecord(world, trial, recordOf(correlation_id))),
+  ]
+  return faults.filter((fault) => fault !== undefined).map((fault) => `${who} at ${operation.id}, ${where}: ${fault}`)
+}
+
+/** Whatever another tenant's ids tell that unknown ones do not, and what the record lacks of it. */
+export const faultsOf = async (live: LiveServer, world: MatrixWorld, speaking: Speaking, trials: readonly Trial[]): Promise<string[]> => {
+  const askings = await fewAtOnce(trials, (trial) => asked(speaking, trial))
+  const recorded = await live.sql<Recorded>('select * from audit_logs where correlation_id = any($1::text[])', [
+    askings.flat().map(({ correlation_id }) => correlation_id),
+  ])
+  const records = Map.groupBy(recorded, ({ correlation_id }) => correlation_id)
+  return trials.flatMap((trial, n) => faultsIn(world, trial, askings[n]!, (id) => records.get(id) ?? []))
 }

@@ -1,4 +1,4 @@
-import Type from 'typebox'
+import { Exactly } from '../../contract/src/shapes.ts'
 import type { Database } from '../../server/src/db/database.ts'
 import { sql } from '../../server/src/db/statement.ts'
 import type { ServerParts } from '../../server/src/http/server.ts'
@@ -16,7 +16,7 @@ const forgettingDatabase = (database: Database): Database => ({
         mode,
         async (tx) => {
           result = await within(tx)
-          await tx.many(sql(Type.Object({}))`set constraints all immediate`)
+          await tx.many(sql(Exactly({}))`set constraints all immediate`)
           throw new Forgotten()
         },
         options,

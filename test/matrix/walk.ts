@@ -3,16 +3,13 @@ import { operations } from '../../contract/src/operations.ts'
 import type { ServerParts } from '../../server/src/http/server.ts'
 import { doorCaller, type Told } from '../enrolled-node.ts'
 import { pathOf, sendingOf } from '../fuzz/rightful-calls.ts'
-import { runtimeOf } from '../fuzz/shared-runtime-calls.ts'
-import { type Answered, type LiveServer, type Sending, seeded } from '../live-server.ts'
-import { believingOperators } from '../runtime-scene.ts'
-import { type ActorClass, actorClasses, isOneOf, nodeAgents, serviceAccounts } from './actor-classes.ts'
+import type { Answered, LiveServer, Sending } from '../live-server.ts'
+import { operatorTokenPath } from '../operator-credential.ts'
+import { type ActorClass, actorClasses, isOneOf, nodeAgents } from './actor-classes.ts'
 import { type Refusal, refusalOf, rows } from './allowed.ts'
 import { type Asked, askedBy, personOf } from './calls.ts'
 import { forgetting } from './forgetting.ts'
 import type { MatrixWorld } from './world.ts'
-
-const { org } = seeded
 
 export interface Cell {
   readonly operation: Operation
@@ -25,18 +22,17 @@ export const everyCell: readonly Cell[] = operations.flatMap((operation) => acto
 /** What machines show, each its own. */
 const bearersOf = async (live: LiveServer, world: MatrixWorld): Promise<Map<ActorClass, string>> => {
   const bearers = new Map<ActorClass, string>()
-  for (const who of serviceAccounts) {
-    const { status, text, body } = await live.call(null, 'POST', '/api/v1/auth/service-account/token', { body: world.credentials.get(who) })
+  const take = async (who: ActorClass, path: string, credential: object) => {
+    const { status, text, body } = await live.call(null, 'POST', path, { body: credential })
     if (status !== 200) throw new Error(`${who} gets no token: ${text}`)
     bearers.set(who, body.access_token)
   }
-  bearers.set('runtime_operator', `operator.${org.aurora}.${runtimeOf('own')}`)
-  bearers.set('delegated_operator', `operator.${org.aurora}.${world.delegated.id}`)
-  bearers.set('outside_operator', `operator.${org.borealis}.${runtimeOf('foreign')}`)
+  for (const [who, credential] of world.credentials) await take(who, '/api/v1/auth/service-account/token', credential)
+  for (const [who, credential] of world.operators) await take(who, operatorTokenPath, credential)
   return bearers
 }
 
-const reasonIn = ({ body }: Answered): string => body?.details?.reason_code ?? body?.code ?? body?.error ?? ''
+const reasonIn = ({ body }: Answered): string => body?.details?.detail ?? body?.details?.reason_code ?? body?.code ?? body?.error ?? ''
 const isAsExpected = (heard: Answered, { status, reason }: Refusal): boolean => {
   const heardReason = reasonIn(heard)
   const isIt = reason === '*_not_found' ? heardReason.endsWith('_not_found') && heardReason !== 'route_not_found' : heardReason === reason
@@ -45,7 +41,7 @@ const isAsExpected = (heard: Answered, { status, reason }: Refusal): boolean => 
 
 /** Everybody's voice on one server. */
 export const speakers = async (live: LiveServer, world: MatrixWorld, changed: (parts: ServerParts) => ServerParts) => {
-  const { url, nodes } = await live.replica((parts) => changed(believingOperators(parts)))
+  const { url, nodes } = await live.replica((parts) => changed(parts))
   const bearers = await bearersOf(live, world)
   const { node, other } = world.machines
   const stranger = doorCaller(nodes.url, { ca: node.authority })
@@ -54,7 +50,8 @@ export const speakers = async (live: LiveServer, world: MatrixWorld, changed: (p
     const path = `${pathOf(operation.path, params)}${query === undefined ? '' : `?${query}`}`
     const person = personOf(who)
     // A client says in the form who it is; to say it twice is refused.
-    const isClient = operation.identified_by !== 'bearer' && isOneOf(serviceAccounts, who)
+    const isClient =
+      body?.client_id !== undefined || (operation.identified_by === 'credential' && rows[operation.id]?.allowed.includes(who))
     const bearer = isClient ? undefined : person === null ? bearers.get(who) : await live.tokenOf(person)
     const headers: Record<string, string> = { ...more, ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }) }
     if (isOneOf(nodeAgents, who)) {

@@ -6,6 +6,7 @@ import { grantOf, writeAccessGrants } from '../fuzz/access-grant-calls.ts'
 import { allocationOf, writeAllocations } from '../fuzz/allocation-calls.ts'
 import { writeNodes } from '../fuzz/node-calls.ts'
 import { writeNodeTasks } from '../fuzz/node-task-calls.ts'
+import { writeOperatorCredentials } from '../fuzz/operator-credential-calls.ts'
 import {
   roleOf,
   writeConstraints,
@@ -16,12 +17,13 @@ import {
   writeSshKeys,
   writeTokens,
 } from '../fuzz/rightful-calls.ts'
-import { runtimeOf, writeSharedRuntimes } from '../fuzz/shared-runtime-calls.ts'
+import { runtimeOf, writeDeposits, writeSharedRuntimes } from '../fuzz/shared-runtime-calls.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
 import { signedResult } from '../model-node.ts'
+import { operatorWithSecret } from '../operator-credential.ts'
 import { newKeyLine } from '../ssh-key-lines.ts'
 import { placedAllocation } from '../task-world.ts'
-import { people, personClasses, type ServiceAccount, serviceAccounts } from './actor-classes.ts'
+import { type Operator, operators, people, personClasses, type ServiceAccount, serviceAccounts } from './actor-classes.ts'
 
 const { org, project, user } = seeded
 const aurora = `/api/v1/orgs/${org.aurora}`
@@ -200,6 +202,19 @@ const writeDelegated = async (live: LiveServer, spare: string) => {
   return { id, attachment_id: await made(live, 'adam', `${path}/${id}/attachments`, body) }
 }
 
+/** What each operator can show; each runtime has something that is left for it, and a delivery that waits. */
+const writeOperators = async (live: LiveServer, delegated: string) => {
+  await writeDeposits(live.sql, [{ name: 'delegated', shared_runtime_id: delegated }])
+  const runtimes: Readonly<Record<Operator, string>> = {
+    runtime_operator: runtimeOf('own'),
+    delegated_operator: delegated,
+    outside_operator: runtimeOf('foreign'),
+  }
+  const held = new Map<Operator, { shared_runtime_id: string; key_id: string; client_secret: string }>()
+  for (const who of operators) held.set(who, (await operatorWithSecret(live, runtimes[who])).credential)
+  return held
+}
+
 /** In another project of the same tenant an account with a key, and on another allocation of the same project a grant. */
 const writeSiblings = async (live: LiveServer, spare: string) => {
   const accounts = `/api/v1/projects/${spare}/service-accounts`
@@ -254,6 +269,7 @@ export const matrixWorld = async (live: LiveServer) => {
     writeAccessGrants,
     writeSshKeys,
     writeSharedRuntimes,
+    writeOperatorCredentials,
     writeSigningKeys,
     writeTokens,
   ])
@@ -261,16 +277,16 @@ export const matrixWorld = async (live: LiveServer) => {
   const bystanders = await writeBystanders(live)
   const resting = await writeResting(live)
   const bindings = await live.sql<{ id: string }>('select id from platform_role_bindings where principal_id = $1', [user('otto')])
+  const delegated = await writeDelegated(live, resting.spare)
   return {
     ...bystanders,
     ...resting,
     platform_binding: bindings[0]!.id,
     belongings: await writeBelongings(live, bystanders.nemo),
-    delegated: await writeDelegated(live, resting.spare),
+    delegated,
+    operators: await writeOperators(live, delegated.id),
     credentials: await writeAccounts(live),
     siblings: await writeSiblings(live, resting.spare),
-    /** What another tenant has, where that has no fixed id. */
-    foreign: {} as Readonly<Record<string, string>>,
     machines: await writeMachines(live),
   }
 }
