@@ -26,6 +26,12 @@ export const insertDelivery = (_proof: Delivering, made: NewDelivery, now: strin
     from installation i
   returning id, ends_at`
 
+/** What nobody came for in time. */
+export const expireDeliveries = (_proof: Delivering, subject_id: string, now: string) => sql(Exactly({ id: Id('delivery') }))`
+  update wrapped_deliveries set state = 'expired', state_since = ends_at
+   where subject_id = ${subject_id} and state = 'waiting' and ends_at <= ${now}
+  returning id`
+
 /** No row: somebody was faster, or it is over. */
 export const openDelivery = (_proof: Delivering, id: string, now: string) => sql(Exactly({ id: Id('delivery') }))`
   update wrapped_deliveries d set state = 'opened', state_since = ${now} from installation i

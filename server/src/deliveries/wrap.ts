@@ -3,7 +3,7 @@ import type { Secret } from '../kernel/secret.ts'
 import { readPolicy } from '../policies/read-policy.ts'
 import type { Work } from '../work/work.ts'
 import type { Delivering, Delivery, Promised } from './delivery.ts'
-import { insertDelivery } from './delivery-queries.ts'
+import { expireDeliveries, insertDelivery } from './delivery-queries.ts'
 import { hashOfToken, newWrappingToken } from './wrapping-token.ts'
 
 interface Wrapped {
@@ -16,6 +16,8 @@ interface Wrapped {
 export const wrap = async ({ tx, now }: Work, proof: Delivering, promised: Promised): Promise<Wrapped> => {
   const { org_id: tenant_id, project_id } = promised
   const ttl_seconds = await readPolicy(tx, 'deliveries.ttl_seconds', { tenant_id, project_id })
+  // So that what waits stays few, however often it is asked for.
+  await tx.many(expireDeliveries(proof, promised.subject_id, now))
   const token = newWrappingToken()
   const made = { ...promised, id: newId('delivery'), token_hash: hashOfToken(token), ttl_seconds }
   const { id, ends_at } = await tx.one(insertDelivery(proof, made, now))

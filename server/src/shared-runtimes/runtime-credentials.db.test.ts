@@ -298,6 +298,10 @@ describe('wrapped delivery', () => {
       [late.delivery_id],
     )
     expect(bytesOf(await open(id, late.wrapping_token))).toEqual(expected)
+    // The next delivery puts it away, and it stays as gone as it was.
+    await promised(id)
+    expect(await stateOf(late.delivery_id)).toBe('expired')
+    expect(bytesOf(await open(id, late.wrapping_token))).toEqual(expected)
     for (const none of ['x', 'ghwd_', `${wrapping_token}A`, wrapping_token.slice(0, -1), wrapping_token.toLowerCase(), ' '])
       expect(bytesOf(await open(id, none))).toEqual(expected)
 
@@ -314,6 +318,7 @@ describe('wrapped delivery', () => {
       ...doors.map(() => ['opened_before', 'high', id, org.aurora]),
     ])
     expect((await recordOf(late.delivery_id, 'delivery.refuse')).map(({ severity, metadata }) => [metadata.why, severity])).toEqual([
+      ['expired', 'warning'],
       ['expired', 'warning'],
     ])
   })
