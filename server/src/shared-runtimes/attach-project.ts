@@ -3,8 +3,9 @@ import { record } from '../audit/record.ts'
 import type { Answering } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
+import { lockOrganization } from '../tenancy/organization-queries.ts'
 import { insertAttachment } from './attachment-queries.ts'
-import { authorizeToChange } from './runtime-scope.ts'
+import { authorizeBehindLock } from './runtime-scope.ts'
 import { recordedIn } from './shared-runtime.ts'
 import { countAttachmentChange, projectsAmong } from './shared-runtime-queries.ts'
 
@@ -15,12 +16,11 @@ import { countAttachmentChange, projectsAmong } from './shared-runtime-queries.t
 export const attachProject: Answering<typeof Op> = async (work, { params, body: { project_id, contribution_policy, reason = null } }) => {
   const { actor, tx, now } = work
   const action = actor.type === 'user' ? 'tenant.shared_runtime.manage' : 'shared_runtime.attach'
-  let known: string | undefined
-  const { organization, runtime } = await authorizeToChange(work, action, params, async ({ id }) => {
-    known = (await tx.maybe(projectsAmong(id, [project_id])))?.id
-    return { project_id: known ?? null }
-  })
-  if (known === undefined) throw new Problem('project_not_found')
+  const locked = await tx.maybe(lockOrganization(params.org_id))
+  const project = locked && (await tx.maybe(projectsAmong(locked.id, [project_id])))
+  const where = { shared_runtime_id: params.shared_runtime_id, project_id: project?.id ?? null }
+  const { organization, runtime } = await authorizeBehindLock(work, action, locked, where)
+  if (!project) throw new Problem('project_not_found')
   if (runtime.state === 'disabled') throw new Problem('state_conflict', { state: runtime.state })
   const made = { id: newId('attachment'), project_id, contribution_policy }
   const attachment = await tx.one(insertAttachment(organization, made, runtime, actor, now))

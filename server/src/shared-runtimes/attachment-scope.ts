@@ -1,11 +1,12 @@
+import type { Organization } from '@gatehouse/contract/organizations'
 import type { Attachment } from '@gatehouse/contract/shared-runtimes'
 import type { Action } from '../authz/actions.ts'
 import { authorize } from '../authz/authorize.ts'
 import { Problem } from '../kernel/problem.ts'
-import { findOrganization } from '../tenancy/organization-queries.ts'
+import { findOrganization, lockOrganization } from '../tenancy/organization-queries.ts'
 import type { Work } from '../work/work.ts'
 import { findAttachment } from './attachment-queries.ts'
-import { authorizeToChange, type RuntimeParams, runtimesOf } from './runtime-scope.ts'
+import { authorizeBehindLock, type RuntimeParams, runtimesOf } from './runtime-scope.ts'
 import { findRuntime } from './shared-runtime-queries.ts'
 
 export interface AttachmentParams extends RuntimeParams {
@@ -13,9 +14,10 @@ export interface AttachmentParams extends RuntimeParams {
 }
 
 /** An operator's business with it is business with its project; people see to it as the tenant's, so that it can end when the project rests. */
-const whereOf = ({ actor }: Work, id: string, attachment: Attachment | undefined) => ({
+const whereOf = ({ actor }: Work, { shared_runtime_id, attachment_id: id }: AttachmentParams, attachment: Attachment | undefined) => ({
   type: 'shared_runtime_attachment',
   id,
+  shared_runtime_id,
   project_id: actor.type === 'user' ? null : (attachment?.project_id ?? null),
 })
 
@@ -24,25 +26,26 @@ const present = (attachment: Attachment | undefined): Attachment => {
   return attachment
 }
 
-export const authorizeToSeeAttachment = async (work: Work, { org_id, shared_runtime_id, attachment_id }: AttachmentParams) => {
-  const found = await work.tx.maybe(findOrganization(org_id))
-  const runtime = found && (await work.tx.maybe(findRuntime(found.id, shared_runtime_id)))
-  const attachment = runtime && (await work.tx.maybe(findAttachment(runtime.id, attachment_id)))
-  const where = { ...whereOf(work, attachment_id, attachment), shared_runtime_id }
-  await authorize(work, 'tenant.shared_runtime.read', runtimesOf(where), found)
+/** The attachment of that runtime of that organization, as far as each is there. */
+const find = async ({ tx }: Work, organization: Organization | undefined, { shared_runtime_id, attachment_id }: AttachmentParams) => {
+  const runtime = organization && (await tx.maybe(findRuntime(organization.id, shared_runtime_id)))
+  return { runtime, attachment: runtime && (await tx.maybe(findAttachment(runtime.id, attachment_id))) }
+}
+
+export const authorizeToSeeAttachment = async (work: Work, params: AttachmentParams) => {
+  const found = await work.tx.maybe(findOrganization(params.org_id))
+  const { runtime, attachment } = await find(work, found, params)
+  await authorize(work, 'tenant.shared_runtime.read', runtimesOf(whereOf(work, params, attachment)), found)
   if (!runtime) throw new Problem('shared_runtime_not_found')
   return present(attachment)
 }
 
 /** One that counts, and is about to be changed. Behind the lock of its organization nobody else attaches or detaches. */
 export const authorizeAttachment = async <A extends Action>(work: Work, action: A, params: AttachmentParams) => {
-  let attachment: Attachment | undefined
-  const { organization, runtime } = await authorizeToChange(work, action, params, async ({ id }) => {
-    const known = await work.tx.maybe(findRuntime(id, params.shared_runtime_id))
-    attachment = known && (await work.tx.maybe(findAttachment(known.id, params.attachment_id)))
-    return whereOf(work, params.attachment_id, attachment)
-  })
-  const found = present(attachment)
-  if (found.state === 'detached') throw new Problem('state_conflict', { state: found.state })
-  return { organization, runtime, attachment: found }
+  const locked = await work.tx.maybe(lockOrganization(params.org_id))
+  const found = await find(work, locked, params)
+  const { organization, runtime } = await authorizeBehindLock(work, action, locked, whereOf(work, params, found.attachment))
+  const attachment = present(found.attachment)
+  if (attachment.state === 'detached') throw new Problem('state_conflict', { state: attachment.state })
+  return { organization, runtime, attachment }
 }

@@ -5,12 +5,12 @@ import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import { isLive } from './runtime-credential.ts'
 import { lockCredentialNamed } from './runtime-credential-queries.ts'
-import { authorizeToReport } from './runtime-scope.ts'
+import { authorizeToOperate } from './runtime-scope.ts'
 import { recordedIn } from './shared-runtime.ts'
 
 /** As often as it asks: each delivery is opened once, and the secret stays for the next. */
 export const deliverRuntimeCredential: Answering<typeof Op> = async (work, { params, body: { name } }) => {
-  const { organization, runtime } = await authorizeToReport(work, 'shared_runtime.credential.deliver', params)
+  const { organization, runtime } = await authorizeToOperate(work, 'shared_runtime.credential.deliver', params)
   const credential = await work.tx.maybe(lockCredentialNamed(runtime.id, name))
   if (!credential || !isLive(credential)) throw new Problem('runtime_credential_not_found')
   const promised = { kind: 'shared_runtime_credential', subject_id: credential.id, org_id: organization.id, project_id: null } as const

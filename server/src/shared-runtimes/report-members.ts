@@ -5,7 +5,7 @@ import { Problem } from '../kernel/problem.ts'
 import type { Work } from '../work/work.ts'
 import { contributedAmong } from './contributed-queries.ts'
 import { forgetMembers, insertMembers, membersOf } from './member-queries.ts'
-import { authorizeToReport, authorizeToSee } from './runtime-scope.ts'
+import { authorizeToOperate, authorizeToSee } from './runtime-scope.ts'
 import { recordedIn } from './shared-runtime.ts'
 import { writeMembersSequence } from './shared-runtime-queries.ts'
 
@@ -26,7 +26,7 @@ const projectsNamed = async (work: Work, shared_runtime_id: string, members: rea
 /** The whole list, in the place of the one before; one that is not later than that is ignored. */
 export const reportMembers: Answering<typeof Report> = async (work, { params, body: { sequence, members } }) => {
   requireDistinct(members)
-  const { organization, runtime } = await authorizeToReport(work, 'shared_runtime.report', params)
+  const { organization, runtime } = await authorizeToOperate(work, 'shared_runtime.report', params)
   const is_taken = sequence > runtime.members_sequence
   const project_ids = is_taken ? await projectsNamed(work, runtime.id, members) : []
   if (is_taken) {

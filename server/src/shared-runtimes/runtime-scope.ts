@@ -14,7 +14,7 @@ export interface RuntimeParams {
 }
 
 interface Where {
-  readonly type?: string
+  readonly type?: string | undefined
   readonly id?: string | undefined
   readonly shared_runtime_id?: string
   /** The project that is involved, by what the tables say of it. */
@@ -46,30 +46,30 @@ export const authorizeToSee = async <A extends Action>(work: Work, action: A, { 
 }
 
 /**
- * One that is changed, by people or by its operator. Locked with its organization, behind which everything changes that a decision
- * about it rests on; `where` is asked after that and before it is known who asks.
+ * One that is changed, by people or by its operator. Its organization is locked already: behind that lock everything changes that a
+ * decision about it rests on, so whatever `where` says must have been read after it.
  */
-export const authorizeToChange = async <A extends Action>(
+export const authorizeBehindLock = async <A extends Action>(
   work: Work,
   action: A,
-  { org_id, shared_runtime_id }: RuntimeParams,
-  where?: (organization: Organization) => Promise<Where>,
+  locked: Organization | undefined,
+  { shared_runtime_id, ...where }: Where & Pick<RuntimeParams, 'shared_runtime_id'>,
 ) => {
-  const found = await work.tx.maybe(lockOrganization(org_id))
-  const place = found && where ? await where(found) : {}
-  const organization = await authorize(work, action, runtimesOf({ ...place, shared_runtime_id }), found)
+  const organization = await authorize(work, action, runtimesOf({ ...where, shared_runtime_id }), locked)
   return { organization, runtime: present(await work.tx.maybe(lockRuntime(organization.id, shared_runtime_id))) }
 }
 
-/** By those who manage it. */
-export const authorizeToManage = (work: Work, params: RuntimeParams, type?: string, id?: string) =>
-  authorizeToChange(work, 'tenant.shared_runtime.manage', params, async () => ({ ...(type ? { type } : {}), id }))
+/** By those who manage it; or something of its own, by its type and id. */
+export const authorizeToManage = async (work: Work, { org_id, shared_runtime_id }: RuntimeParams, type?: string, id?: string) => {
+  const locked = await work.tx.maybe(lockOrganization(org_id))
+  return authorizeBehindLock(work, 'tenant.shared_runtime.manage', locked, { shared_runtime_id, type, id })
+}
 
 /**
- * By its operator, about itself. Reports are many: they wait for nobody but those who change this very runtime. Its row is locked first,
- * so that whoever disables it or detaches a project meanwhile is either seen or waits.
+ * By its operator, about itself. It asks often, and waits for nobody but those who change this very runtime. Its row is locked first, so
+ * that whoever disables it or detaches a project meanwhile is either seen or waits.
  */
-export const authorizeToReport = async <A extends Action>(work: Work, action: A, { org_id, shared_runtime_id }: RuntimeParams) => {
+export const authorizeToOperate = async <A extends Action>(work: Work, action: A, { org_id, shared_runtime_id }: RuntimeParams) => {
   const found = await work.tx.maybe(findOrganization(org_id))
   const locked = await work.tx.maybe(lockRuntime(org_id, shared_runtime_id))
   const organization = await authorize(work, action, runtimesOf({ shared_runtime_id }), found)
