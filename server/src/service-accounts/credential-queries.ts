@@ -34,9 +34,8 @@ export const credentialsOf = (key_ids: readonly string[], account_ids: readonly 
     join service_accounts s on s.id = k.service_account_id and s.org_id = asked.org_id
    cross join installation i`
 
-export const Home = Exactly({ org_id: Type.String(), project_id: Type.String() })
-
-export const homeOfAccount = (service_account_id: string) => sql(Home)`
+/** Where an account lives. It never moves. */
+export const homeOfAccount = (service_account_id: string) => sql(Exactly({ org_id: Type.String(), project_id: Type.String() }))`
   select org_id, project_id from service_accounts where id = ${service_account_id}`
 
 /** To the minute, and whoever is there first: nobody waits for another to have noted it. */

@@ -1,8 +1,5 @@
-import { LRUCache } from 'lru-cache'
-import type { Static } from 'typebox'
-import type { Reader } from '../db/database.ts'
 import { type Source, type Wanted, want } from '../epochs/fresh.ts'
-import { type Credential, credentialsOf, type Home, homeOfAccount } from './credential-queries.ts'
+import { type Credential, credentialsOf } from './credential-queries.ts'
 
 export type { Credential } from './credential-queries.ts'
 export { isSecretOf, newSecret } from './key-secret.ts'
@@ -48,18 +45,4 @@ export const endOfKey = (
   if (revoked_at !== null) return 'key_revoked'
   if (is_of_earlier_epoch) return 'key_of_earlier_epoch'
   return expires_at === null || now < expires_at ? null : 'key_expired'
-}
-
-type Homes = (service_account_id: string) => Promise<Static<typeof Home> | undefined>
-
-/** Where an account lives. It never moves, so nothing has to be proved; that somebody is unknown is not kept. */
-export const keepHomes = (reader: Pick<Reader, 'maybe'>, most_entries = 100_000): Homes => {
-  const kept = new LRUCache<string, Static<typeof Home>>({ max: most_entries })
-  return async (service_account_id) => {
-    const known = kept.get(service_account_id)
-    if (known) return known
-    const found = await reader.maybe(homeOfAccount(service_account_id))
-    if (found) kept.set(service_account_id, found)
-    return found
-  }
 }

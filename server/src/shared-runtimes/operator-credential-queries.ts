@@ -28,6 +28,7 @@ export const operatorKeysOf = (key_ids: readonly string[], runtime_ids: readonly
     join shared_app_runtimes r on r.id = c.shared_runtime_id and r.org_id = asked.org_id
    cross join installation i`
 
+/** Whose a runtime is. It never changes hands. */
 export const homeOfRuntime = (shared_runtime_id: string) => sql(Exactly({ org_id: Type.String(), project_id: Type.Null() }))`
   select org_id, null as project_id from shared_app_runtimes where id = ${shared_runtime_id}`
 

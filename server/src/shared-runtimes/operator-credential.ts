@@ -1,8 +1,6 @@
-import { LRUCache } from 'lru-cache'
-import type { Reader } from '../db/database.ts'
 import { type Source, type Wanted, want } from '../epochs/fresh.ts'
 import { secretsBeginning } from '../kernel/spelled-secret.ts'
-import { homeOfRuntime, type OperatorKeyRow, operatorKeysOf } from './operator-credential-queries.ts'
+import { type OperatorKeyRow, operatorKeysOf } from './operator-credential-queries.ts'
 
 /** The secrets of operators are known from those of service accounts by how they begin. */
 export const { make: newOperatorSecret } = secretsBeginning('ghro_')
@@ -37,20 +35,3 @@ const operatorKeys: Source<Named, OperatorKey> = {
 
 /** The credential as it is now; undefined where that runtime of that organization has no such one. */
 export const wantOperatorKey = (named: Named): Wanted<OperatorKey> => want(operatorKeys, named)
-
-interface RuntimeHome {
-  readonly org_id: string
-  readonly project_id: null
-}
-
-/** Whose a runtime is. It never changes hands, so nothing has to be proved; that one is unknown is not kept. */
-export const keepRuntimeHomes = (reader: Pick<Reader, 'maybe'>, most_entries = 100_000) => {
-  const kept = new LRUCache<string, RuntimeHome>({ max: most_entries })
-  return async (shared_runtime_id: string): Promise<RuntimeHome | undefined> => {
-    const known = kept.get(shared_runtime_id)
-    if (known) return known
-    const found = await reader.maybe(homeOfRuntime(shared_runtime_id))
-    if (found) kept.set(shared_runtime_id, found)
-    return found
-  }
-}

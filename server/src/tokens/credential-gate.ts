@@ -1,8 +1,8 @@
 import { uuidPattern } from '@gatehouse/contract/shapes'
-import { LRUCache } from 'lru-cache'
 import { type Facts, factsOf } from '../authz/facts.ts'
 import type { Place } from '../authz/kind.ts'
 import { type Standing, wantStanding } from '../authz/standing.ts'
+import type { Statement } from '../db/statement.ts'
 import type { FreshReader, Wanted } from '../epochs/fresh.ts'
 import type { Caller } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
@@ -12,6 +12,7 @@ import { endOfKey, type KeptKey, type Provable } from '../service-accounts/crede
 import type { Actor } from '../work/work.ts'
 import type { Binding } from './claims.ts'
 import type { IssuerParts, Verified } from './issue-token.ts'
+import { keepFound } from './keep-found.ts'
 import type { Owner } from './owner-queries.ts'
 import { ownerOfCredential } from './owner-queries.ts'
 import type { DenialRecorder } from './record-denial.ts'
@@ -43,7 +44,7 @@ type CredentialClassName = Owner['type']
 /** What is particular about the credentials of one class; the way they open is the same. */
 export interface CredentialClass<C extends CredentialClassName, H extends Home, K extends KeptKey & Provable> {
   readonly type: C
-  readonly homeOf: (actor_id: string) => Promise<H | undefined>
+  readonly findHome: (actor_id: string) => Statement<H>
   readonly nobodysHome: H
   readonly wantCredential: (located: Located<H>) => Wanted<K>
   /** Why one that is right opens nothing, by what it hangs on; null where it does. */
@@ -73,17 +74,10 @@ const isId = new RegExp(uuidPattern)
 /** Whom everybody is taken for who names somebody that there is not: what is read of him is read as of anybody, and nothing is found. */
 export const nowhere = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** Whose credential it is; that never changes. That one is unknown is not kept. */
-export const keepOwners = ({ database: { reader } }: Pick<IssuerParts, 'database'>, most_entries = 100_000) => {
-  const kept = new LRUCache<string, Owner>({ max: most_entries })
-  return async (key_id: string): Promise<Owner | undefined> => {
-    const id = isId.test(key_id) ? key_id : nowhere
-    const known = kept.get(id)
-    if (known) return known
-    const found = await reader.maybe(ownerOfCredential(id))
-    if (found) kept.set(id, found)
-    return found
-  }
+/** Whose credential it is; that never changes. */
+export const keepOwners = ({ database: { reader } }: Pick<IssuerParts, 'database'>) => {
+  const ownerOf = keepFound(reader, ownerOfCredential)
+  return (key_id: string): Promise<Owner | undefined> => ownerOf(isId.test(key_id) ? key_id : nowhere)
 }
 
 /** What all gates of a process have together: guessing is slowed and recorded in one place. */
@@ -95,11 +89,12 @@ export interface GateParts extends IssuerParts {
 
 /** Whether a credential of a class opens: one way for all who bring one. */
 export const credentialGate = <C extends CredentialClassName, H extends Home, K extends KeptKey & Provable>(
-  { keys, issuer, denials, slow, ownerOf }: GateParts,
+  { database, keys, issuer, denials, slow, ownerOf }: GateParts,
   of: CredentialClass<C, H, K>,
 ) => {
   const nobody: Located<H> = { actor_id: nowhere, key_id: nowhere, home: of.nobodysHome }
   const none: ReadonlySet<string> = new Set()
+  const homeOf = keepFound(database.reader, of.findHome)
 
   const wantOfActor = (actor_id: string, { org_id: tenant_id, project_id }: H) => ({
     actor_id,
@@ -149,7 +144,7 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
   const locate = async ({ key_id, actor_id }: Claimed): Promise<Located<H>> => {
     const owner = actor_id === undefined ? await ownerOf(key_id) : { type: of.type, id: actor_id }
     const id = owner?.type === of.type ? owner.id : nobody.actor_id
-    const home = await of.homeOf(id)
+    const home = await homeOf(id)
     return home ? { actor_id: id, key_id, home } : nobody
   }
 
@@ -235,6 +230,6 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
     open: (caller: Caller, claimed: Claimed, prove: Prove): Promise<ReadKey> =>
       opened(caller, claimed, performance.now(), prove, (located) => readKey(caller.fresh, located)),
     /** Where an actor lives; it never moves. */
-    homeOf: of.homeOf,
+    homeOf,
   }
 }

@@ -1,4 +1,5 @@
-import { keepRuntimeHomes, type OperatorKey, wantOperatorKey } from '../shared-runtimes/operator-credential.ts'
+import { type OperatorKey, wantOperatorKey } from '../shared-runtimes/operator-credential.ts'
+import { homeOfRuntime } from '../shared-runtimes/operator-credential-queries.ts'
 import { type CredentialClass, credentialGate, type GateParts, type Home, nowhere } from './credential-gate.ts'
 
 /** A runtime lives in a tenant, and in no project. */
@@ -6,9 +7,9 @@ interface RuntimeHome extends Home {
   readonly project_id: null
 }
 
-const operators = (homeOf: ReturnType<typeof keepRuntimeHomes>): CredentialClass<'shared_runtime_operator', RuntimeHome, OperatorKey> => ({
+const operators: CredentialClass<'shared_runtime_operator', RuntimeHome, OperatorKey> = {
   type: 'shared_runtime_operator',
-  homeOf,
+  findHome: homeOfRuntime,
   nobodysHome: { org_id: nowhere, project_id: null },
   wantCredential: ({ actor_id: shared_runtime_id, key_id, home: { org_id } }) => wantOperatorKey({ shared_runtime_id, key_id, org_id }),
   endOf: ({ runtime_state: state }, standing) => {
@@ -27,7 +28,7 @@ const operators = (homeOf: ReturnType<typeof keepRuntimeHomes>): CredentialClass
   bindingOf: ({ actor_id: shared_runtime_id, home: { org_id } }) => ({ org_id, shared_runtime_id }),
   // What its tenant has delegated to it is among these.
   heldBy: ({ tenant: { allowed } }) => allowed,
-})
+}
 
 /** Whether a credential of a runtime's operator opens. */
-export const operatorGate = (parts: GateParts) => credentialGate(parts, operators(keepRuntimeHomes(parts.database.reader)))
+export const operatorGate = (parts: GateParts) => credentialGate(parts, operators)

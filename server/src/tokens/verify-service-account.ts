@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { Facts } from '../authz/facts.ts'
 import type { Caller } from '../http/answer.ts'
-import { type Credential, keepHomes, wantCredential } from '../service-accounts/credential.ts'
-import { noteUseOfKeys } from '../service-accounts/credential-queries.ts'
+import { type Credential, wantCredential } from '../service-accounts/credential.ts'
+import { homeOfAccount, noteUseOfKeys } from '../service-accounts/credential-queries.ts'
 import type { Actor } from '../work/work.ts'
 import { type Claimed, type CredentialClass, credentialGate, type GateParts, type Home, nowhere, type Prove } from './credential-gate.ts'
 import { keysOfBelonging } from './normalise-scope.ts'
@@ -35,9 +35,9 @@ export const boundOf = (service_account_id: string, { org_id, project_id }: Acco
     held,
   }) satisfies Bound
 
-const serviceAccounts = (homeOf: ReturnType<typeof keepHomes>): CredentialClass<'service_account', AccountHome, Credential> => ({
+const serviceAccounts: CredentialClass<'service_account', AccountHome, Credential> = {
   type: 'service_account',
-  homeOf,
+  findHome: homeOfAccount,
   nobodysHome: { org_id: nowhere, project_id: nowhere },
   wantCredential: ({ actor_id: service_account_id, key_id, home: { org_id } }) => wantCredential({ service_account_id, key_id, org_id }),
   endOf: (credential, standing) => {
@@ -50,12 +50,12 @@ const serviceAccounts = (homeOf: ReturnType<typeof keepHomes>): CredentialClass<
   boundTo: ({ actor_id, home }, held) => boundOf(actor_id, home, held),
   bindingOf: ({ home: { org_id, project_id } }) => ({ org_id, project_id }),
   heldBy,
-})
+}
 
 /** Whether a key of a service account opens. */
 export const serviceAccountGate = (parts: GateParts) => {
   const { database } = parts
-  const gate = credentialGate(parts, serviceAccounts(keepHomes(database.reader)))
+  const gate = credentialGate(parts, serviceAccounts)
 
   /** In which minute a key's last use was noted by this process. Where a token is issued, that is noted beside it. */
   const noted = new LRUCache<string, string>({ max: 50_000 })
