@@ -778,11 +778,15 @@ const onSharedRuntimes: Readonly<Record<string, Recipe>> = {
   'shared_runtime.delete': {
     prepare: async (stage) => {
       const { params, ...asking } = await attached(stage)
-      return { ...asking, params: { org_id: params.org_id, shared_runtime_id: params.shared_runtime_id } }
+      const of_runtime = { org_id: params.org_id, shared_runtime_id: params.shared_runtime_id }
+      await stage.done('shared_runtime.operator_credential.create', { ...asking, params: of_runtime })
+      return { ...asking, params: of_runtime }
     },
     effect: ({ params, body }) => [
       part('end', `${runtimes} and delete_reason = $2`, params.shared_runtime_id, body.reason),
       part('end of the attachment', `${attachments} shared_runtime_id = $1 and detach_reason = $2`, params.shared_runtime_id, body.reason),
+      part('end of the credential', `${operatorKeys} shared_runtime_id = $1 and revoke_reason = $2`, params.shared_runtime_id, body.reason),
+      part('end of the tokens', 'token_cutoffs where subject_id = $1 and reason = $2', params.shared_runtime_id, body.reason),
     ],
   },
   'shared_runtime.attachment.create': {
@@ -811,13 +815,37 @@ const onSharedRuntimes: Readonly<Record<string, Recipe>> = {
   },
 }
 
-/** As the operator of a runtime of its own, for which a secret is left. */
-const asOperator = async (stage: Stage) => {
+/** A credential of the operator of a runtime, and whoever made it. */
+const anOperator = async (stage: Stage) => {
   const { params, ...asking } = await onARuntime(stage)
   const { shared_runtime_id } = params
   const made: unknown = await stage.done('shared_runtime.operator_credential.create', { ...asking, params })
   const { key_id, client_secret } = made as { key_id: string; client_secret: string }
-  const body = { shared_runtime_id, key_id, client_secret, reason: stage.word() }
+  return { params, asking, body: { shared_runtime_id, key_id, client_secret, reason: stage.word() } }
+}
+const operatorKeys = 'shared_runtime_operator_credentials where'
+const onOperatorCredentials: Readonly<Record<string, Recipe>> = {
+  'shared_runtime.operator_credential.create': {
+    prepare: onARuntime,
+    effect: ({ params }) => [part('credential', `${operatorKeys} shared_runtime_id = $1`, params.shared_runtime_id)],
+  },
+  'shared_runtime.operator_credential.revoke': {
+    prepare: async (stage) => {
+      const { params, asking, body } = await anOperator(stage)
+      return { person: asking.person, params: { ...params, key_id: body.key_id }, body: { reason: stage.word() } }
+    },
+    effect: ({ params, body }) => [part('end', `${operatorKeys} id = $1 and revoke_reason = $2`, params.key_id, body.reason)],
+  },
+  'auth.shared_runtime_operator_token.issue': {
+    prepare: async (stage) => ({ person: 'alice', params: {}, body: (await anOperator(stage)).body }),
+    effect: ({ body }) => [part('token', 'issued_tokens where credential_id = $1 and reason = $2', body.key_id, body.reason)],
+    actions: ['auth.token.issue'],
+  },
+}
+
+/** As the operator of a runtime of its own, for which a secret is left. */
+const asOperator = async (stage: Stage) => {
+  const { params, asking, body } = await anOperator(stage)
   const issued: unknown = await stage.done('auth.shared_runtime_operator_token.issue', { person: 'alice', params: {}, body })
   return { params, owner: asking.person, person: `${bearing}${(issued as { access_token: string }).access_token}` }
 }
@@ -1102,6 +1130,7 @@ export const recipes: Readonly<Record<string, Recipe>> = {
   ...onAccessGrants,
   ...onSharedRuntimes,
   ...onDeliveries,
+  ...onOperatorCredentials,
   ...onNodeTasks,
   ...Object.fromEntries(Object.entries(policyScenes).flatMap(([scope, scene]) => onPolicyOf(scope, scene))),
   'auth.service_account_token.issue': {

@@ -47,6 +47,8 @@ export interface State {
   readonly shared_runtimes: Map<string, { state: string; version: number; delegated: string }>
   /** Of each that counts the runtime, the project, and what that contributes. */
   readonly attachments: Map<string, string>
+  /** Of each credential of an operator the runtime, and whether it was revoked. */
+  readonly operator_keys: Map<string, string>
   /** How many each runtime has reported. */
   readonly runtime_members: Map<string, string>
   /** Of each that counts the runtime, its name and version, and whether it was delivered. */
@@ -147,6 +149,10 @@ export const readState = async (sql: Sql): Promise<State> => {
     shared_runtimes: new Map(shared_runtimes.map(({ id, ...runtime }) => [id, runtime])),
     attachments: await lineById(
       `select id, shared_runtime_id || ' ' || project_id || ' ' || contribution_policy as line from shared_runtime_attachments where detached_at is null`,
+    ),
+    operator_keys: await lineById(
+      `select c.id, r.id || case when c.revoked_at is null then '' else ' revoked' end as line
+         from shared_runtime_operator_credentials c join shared_app_runtimes r on r.id = c.shared_runtime_id and r.state <> 'deleted'`,
     ),
     runtime_members: await lineById('select shared_runtime_id as id, count(*)::text as line from shared_runtime_members group by 1'),
     runtime_credentials: await lineById(
@@ -380,6 +386,8 @@ const onRuntimes: Readonly<Record<string, Step>> = {
     const ended = [...state.attachments].filter(([, line]) => line.startsWith(`${resource_id} `))
     for (const [id] of ended) state.attachments.delete(id)
     state.runtime_members.delete(resource_id)
+    for (const [key_id, line] of state.operator_keys) if (line.split(' ')[0] === resource_id) state.operator_keys.delete(key_id)
+    cutOff(state, `actor ${resource_id}`)
     return ended.length === detached.length && state.shared_runtimes.delete(resource_id)
   },
   'shared_runtime.attachment.create': (state, row) => {
@@ -395,6 +403,16 @@ const onRuntimes: Readonly<Record<string, Step>> = {
     return true
   },
   'shared_runtime.attachment.delete': (state, { resource_id }) => state.attachments.delete(resource_id),
+  'shared_runtime.operator_credential.create': (state, { resource_id, metadata: { shared_runtime_id } }) => {
+    if (!state.shared_runtimes.has(shared_runtime_id) || state.operator_keys.has(resource_id)) return false
+    state.operator_keys.set(resource_id, shared_runtime_id)
+    return true
+  },
+  'shared_runtime.operator_credential.revoke': (state, { resource_id, metadata: { shared_runtime_id } }) => {
+    if (state.operator_keys.get(resource_id) !== shared_runtime_id) return false
+    state.operator_keys.set(resource_id, `${shared_runtime_id} revoked`)
+    return true
+  },
   'shared_runtime.status.report': (state, { resource_id, metadata: { is_taken, state: to } }) => {
     const one = state.shared_runtimes.get(resource_id)
     if (!one || one.state === 'disabled') return false
@@ -437,11 +455,17 @@ const onDeliveries: Readonly<Record<string, Step>> = {
   },
 }
 
+const mayBeIssuedTo = (state: State, actor_type: string, actor_id: string, key_id: string): boolean => {
+  if (actor_type === 'shared_runtime_operator')
+    return state.operator_keys.get(key_id) === actor_id && state.shared_runtimes.get(actor_id)?.state !== 'disabled'
+  const line = state.account_keys.get(key_id)
+  return state.service_accounts.get(actor_id) === 'active' && line?.startsWith(`${actor_id} `) === true && !line.endsWith(' revoked')
+}
+
 /** What each recorded action does to the world; false if it could not have happened there. */
 export const steps: Readonly<Record<string, Step>> = {
   'auth.token.issue': (state, { actor_id, resource_id, metadata: { actor_type, key_id, scope } }) => {
-    if (state.service_accounts.get(actor_id) !== 'active' || state.tokens.has(resource_id)) return false
-    if (!state.account_keys.get(key_id)?.startsWith(`${actor_id} `) || state.account_keys.get(key_id)!.endsWith(' revoked')) return false
+    if (state.tokens.has(resource_id) || !mayBeIssuedTo(state, actor_type, actor_id, key_id)) return false
     state.tokens.set(resource_id, `${actor_type} ${actor_id} ${key_id} ${scope}`)
     return true
   },
@@ -645,6 +669,7 @@ const linesOf = (state: State): Set<string> =>
     ...[...state.access_grants].map(([id, line]) => `access grant ${id} ${line}`),
     ...[...state.shared_runtimes].map(([id, { state: is, version, delegated }]) => `shared runtime ${id} ${is} ${version} ${delegated}`),
     ...[...state.attachments].map(([id, line]) => `attachment ${id} ${line}`),
+    ...[...state.operator_keys].map(([id, line]) => `credential of an operator ${id} ${line}`),
     ...[...state.runtime_members].map(([id, line]) => `members of the runtime ${id}: ${line}`),
     ...[...state.runtime_credentials].map(([id, line]) => `secret of a runtime ${id} ${line}`),
     ...[...state.deliveries].map(([id, line]) => `delivery ${id} ${line}`),

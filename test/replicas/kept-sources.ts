@@ -8,6 +8,7 @@ import { constraintRules } from '../../server/src/policies/constraint-chain.ts'
 import { readPolicyFresh } from '../../server/src/policies/read-policy.ts'
 import { identifyPerson } from '../../server/src/principals/identify-person.ts'
 import { wantCredential } from '../../server/src/service-accounts/credential.ts'
+import { wantOperatorKey } from '../../server/src/shared-runtimes/operator-credential.ts'
 import { wantToken } from '../../server/src/tokens/live-token.ts'
 import { filesUnder, textOf } from '../house/tree.ts'
 import { testKeys } from '../live-server.ts'
@@ -45,6 +46,7 @@ export const keptSources = async () => {
     'operator standing': wantStanding('shared_runtime_operator', { user_id: '', tenant_id: null, project_id: null })
       .source as unknown as AnySource,
     'service account key': wantCredential({ service_account_id: '', key_id: '', org_id: '' }).source as unknown as AnySource,
+    'operator credential': wantOperatorKey({ shared_runtime_id: '', key_id: '', org_id: '' }).source as unknown as AnySource,
     'signing keys': keySetSource(parseKeyRing(testKeys))().source as unknown as AnySource,
     'issued token': wantToken({ jti: '', org_id: '' } as never).source as unknown as AnySource,
     person: await sourceOf((fresh) => identifyPerson(tokens, nobody, nobody, nobody)('', '', fresh)),

@@ -1,4 +1,5 @@
 import type { attacksOnIssuer } from './attacks-on-issuer.ts'
+import type { attacksOnOperators } from './attacks-on-operators.ts'
 import type { attacksOnValidator } from './attacks-on-validator.ts'
 
 /** A piece of the product's text, and what stands there instead. */
@@ -43,7 +44,7 @@ const classShape = (changed: string): readonly [string, string] => [ofServiceAcc
 
 const fallingBack = (key: string, chain: string, value: string) =>
   inside(
-    'tokens/verify-service-account',
+    'tokens/credential-gate',
     `policyIn(${key}, ${chain})`,
     `(() => { try { return policyIn(${key}, ${chain}) } catch { return ${value} } })()`,
   )
@@ -54,7 +55,7 @@ const notMetByTheRow = inside(
   'if (operation.is_secret_reply) return undefined\n  throw',
 )
 
-type AttackName = keyof typeof attacksOnValidator | keyof typeof attacksOnIssuer
+type AttackName = keyof typeof attacksOnValidator | keyof typeof attacksOnIssuer | keyof typeof attacksOnOperators
 
 /** By the attack that must find them: what is broken, and how. A rule that has a second one behind it is broken with that one. */
 export const faults: Readonly<Record<AttackName, Readonly<Record<string, readonly Change[]>>>> = {
@@ -306,11 +307,11 @@ export const faults: Readonly<Record<AttackName, Readonly<Record<string, readonl
     ],
   },
   'TI-12 a wrong secret': {
-    'a guess is not recorded': [inside('tokens/verify-service-account', 'if (attempts !== null)', 'if (false)')],
+    'a guess is not recorded': [inside('tokens/credential-gate', 'if (attempts !== null)', 'if (false)')],
   },
   'TI-26 the owner while others guess': {
     'while somebody guesses nobody is let in': [
-      inside('tokens/verify-service-account', 'const proved = await prove(', 'const proved = slow.waiting() === 0 && await prove('),
+      inside('tokens/credential-gate', 'const proved = await prove(', 'const proved = slow.waiting() === 0 && await prove('),
     ],
   },
   'TI-12 where nothing is issued': {
@@ -327,6 +328,61 @@ export const faults: Readonly<Record<AttackName, Readonly<Record<string, readonl
     'an expired key opens': [inside('service-accounts/credential', `? null : 'key_expired'`, '? null : null')],
     'a key of a disabled account opens': [
       inside('tokens/verify-service-account', `if (credential.account_state !== 'active')`, 'if (false)'),
+    ],
+  },
+  'TI-15 T7 T8 MI-09 an operator’s class': {
+    'one class is as good as another': [
+      inside('tokens/token-claims', 'byType.get(typ)?.Check(claims)', '[...byType.values()].some((each) => each.Check(claims))'),
+      inside('tokens/live-token', 'record.typ === typ &&', ''),
+    ],
+    'an access token need not name its client': [
+      inside(
+        'tokens/token-claims',
+        '  ...shapes.shared_runtime_operator.properties,\n  client_id: Uuid,',
+        '  ...shapes.shared_runtime_operator.properties,\n  client_id: Type.Optional(Uuid),',
+      ),
+    ],
+  },
+  'TI-15 T6 an operator’s binding': {
+    'the runtime is not compared with the record': [
+      inside('tokens/live-token', 'record.shared_runtime_id === runtimeOfClaims(claims) &&', ''),
+    ],
+    'a claim more does not matter': [
+      inside('tokens/token-claims', 'shared_runtime_operator: Exactly({', 'shared_runtime_operator: Type.Object({'),
+      inside('tokens/live-token', 'record.project_id === projectOfClaims(claims) &&', ''),
+    ],
+    'any credential is its own': [inside('tokens/live-token-queries', ' and c.shared_runtime_id = r.id', '')],
+  },
+  'TI-16 an operator’s credential revoked': {
+    'nobody looks whether it was': [inside('tokens/live-token-queries', 'coalesce(k.revoked_at, c.revoked_at)', 'k.revoked_at')],
+  },
+  'TI-16 an operator’s credential expired': {
+    'nobody looks whether it is over': [inside('tokens/live-token-queries', 'coalesce(k.expires_at, c.expires_at)', 'k.expires_at')],
+  },
+  'TI-16 a runtime deleted': {
+    'a deleted one counts': [
+      inside('tokens/live-token-queries', `case when r.state in ('disabled', 'deleted') then r.state`, `case when false then r.state`),
+    ],
+  },
+  'TI-16 an operator cut off': {
+    'cut-offs of actors do not count': [
+      inside('tokens/live-token-queries', `when 'actor' then c.subject_id in (t.actor_id, (t.act ->> 'sub')::uuid)`, ''),
+    ],
+  },
+  'MI-07 a runtime disabled': {
+    'it goes on': [inside('authz/operator-standing-queries', `r.state <> 'disabled' and o.id is not null`, 'o.id is not null')],
+  },
+  'TI-11 credentials of operators that have ended': {
+    'that of a disabled runtime opens': [
+      inside('tokens/verify-operator', `if (state === 'disabled' || state === 'deleted')`, 'if (false)'),
+      inside('authz/operator-standing-queries', `r.state <> 'disabled' and o.id is not null`, 'o.id is not null'),
+    ],
+    'it opens whatever runtime is named': [
+      inside(
+        'shared-runtimes/operator-credential-queries',
+        'c.id = asked.key_id and c.shared_runtime_id = asked.runtime_id',
+        'c.id = asked.key_id',
+      ),
     ],
   },
 }

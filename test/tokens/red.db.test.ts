@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LiveServer, liveServer } from '../live-server.ts'
 import { attacksOnIssuer } from './attacks-on-issuer.ts'
+import { attacksOnOperators } from './attacks-on-operators.ts'
 import { attacksOnValidator } from './attacks-on-validator.ts'
 import { startBuilds } from './builds.ts'
 import { faults } from './faults.ts'
 
-const attacks = { ...attacksOnValidator, ...attacksOnIssuer }
+const attacks = { ...attacksOnValidator, ...attacksOnIssuer, ...attacksOnOperators }
 
 let live: LiveServer
 let builds: ReturnType<typeof startBuilds>

@@ -342,6 +342,32 @@ describe('a change moves the epoch of its scope', () => {
     await live.sql(`delete from service_accounts where id = '${id.account}'`)
   })
 
+  test('DE-19 MI-02 likewise a credential of a runtime’s operator', async () => {
+    const [runtime, key] = [newId('shared runtime'), newId('operator credential')]
+    await live.sql(
+      `insert into shared_app_runtimes (id, org_id, app_slug, app_version, display_name, runtime_backend, created_at, created_by, updated_at)
+       values ($1, $2, 'epochs', '1', $1::text, 'ray', now(), $3, now())`,
+      [runtime, org.aurora, user('ada')],
+    )
+    const [table, picked] = ['shared_runtime_operator_credentials', `where id = '${key}'`]
+    const bytes = (count: number) => `decode(repeat('00', ${count}), 'hex')`
+    expect(
+      await moved(`insert into ${table} (id, shared_runtime_id, salt, secret_hash, epoch, created_at, created_by)
+                   values ('${key}', '${runtime}', ${bytes(16)}, ${bytes(32)}, 1, now(), '${user('ada')}')`),
+    ).toEqual({})
+    expect(await moved(`update ${table} set last_used_at = now() ${picked}`)).toEqual({})
+    for (const change of [
+      'expires_at = now()',
+      'epoch = epoch + 1',
+      `revoked_at = now(), revoked_by = '${user('ada')}', revoke_reason = 'test'`,
+      `salt = decode(repeat('11', 16), 'hex')`,
+      `secret_hash = decode(repeat('11', 32), 'hex')`,
+    ])
+      expect([change, await moved(`update ${table} set ${change} ${picked}`)]).toEqual([change, { aurora: 1 }])
+    expect(await moved(`delete from ${table} ${picked}`)).toEqual({ aurora: 1 })
+    await live.sql('delete from shared_app_runtimes where id = $1', [runtime])
+  })
+
   test('DE-19 MI-05 what a runtime reports of itself moves none; what its operator may, and whether it is one, moves that of its tenant', async () => {
     const picked = `where id = '${id.runtime}'`
     await live.sql(runtime)
@@ -473,10 +499,14 @@ describe('no table is forgotten', () => {
       'issued_tokens delete,update',
       'role_definition_versions update',
       'service_account_keys delete,update',
+      'shared_runtime_operator_credentials delete,update',
       'users delete,update',
     ])
     // And each of them is tried above.
-    const apart = ['users', 'role_definition_versions', 'service_account_keys', 'issued_tokens', 'installation']
+    const apart = [
+      ...['users', 'role_definition_versions', 'service_account_keys', 'shared_runtime_operator_credentials'],
+      ...['issued_tokens', 'installation'],
+    ]
     expect(new Set([...rows.map(({ table }) => table), ...apart])).toEqual(new Set(read))
   })
 })

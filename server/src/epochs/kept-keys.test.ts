@@ -41,6 +41,7 @@ const keys: Record<keyof typeof sources, fc.Arbitrary<unknown>> = {
   'project tenant': id,
   'service account standing': fc.record({ user_id: id, ...place }),
   'service account key': fc.record({ service_account_id: id, key_id: id, org_id: id }),
+  'operator credential': fc.record({ shared_runtime_id: id, key_id: id, org_id: id }),
   'signing keys': fc.constant('all'),
   'issued token': fc.record({ jti: id, org_id: maybeId }),
   person: fc.record({ issuer: word, subject: word }),
