@@ -69,7 +69,8 @@ export const createAllocation = operation({
   method: 'POST',
   path: '/api/v1/allocations',
   summary: 'Ask for an allocation in a project, which the body or `X-Project-ID` names.',
-  description: 'Whoever asks owns it. One that a service account asks for has no owner until somebody names one.',
+  description:
+    'Whoever asks owns it. One that a service account asks for has no owner until somebody names one. `shared_runtime_id` tags it for a shared runtime of the organization, to which the project must be attached with `tagged` or `all`.',
   takes_project_header: true,
   actors: both,
   action: 'allocation.create',
@@ -86,7 +87,7 @@ export const createAllocation = operation({
   }),
   reply: ShownAllocation,
   success: 201,
-  problems: ['project_not_found', 'ssh_key_not_found', 'shared_runtime_not_found', 'limit_reached'],
+  problems: ['project_not_found', 'ssh_key_not_found', 'shared_runtime_not_found', 'state_conflict', 'limit_reached'],
 })
 
 export const readAllocation = operation({

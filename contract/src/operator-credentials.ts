@@ -43,7 +43,7 @@ export const createOperatorCredential = operation({
   path: `${one}/operator-credentials`,
   summary:
     'Make a credential for a runtime’s operator; its secret is in this answer and nowhere else. Several may count at once, to rotate.',
-  description: 'Making a credential counts as granting: you need `tenant.role.assign_any`, or every permission that the operator has.',
+  description: 'Making a credential counts as granting: you need `tenant.role.assign_any`, since no role gives all that an operator has.',
   actors: people,
   action: manage,
   effect: 'change',

@@ -2,6 +2,7 @@ import { type Client, ProblemError } from '@gatehouse/contract/client'
 import {
   listAttachments,
   listRuntimeAllocations,
+  listRuntimeMembers,
   readSharedRuntime,
   reportRuntimeMembers,
   reportRuntimeStatus,
@@ -24,27 +25,25 @@ const whole = async <I>(read: () => AsyncGenerator<I, void>): Promise<I[]> => {
 }
 
 /**
- * One look at what there is, and one report of it. The number of the report follows the one that the server has: so it goes on counting after a
- * restart, on another machine or without its disk, and also where the server was set back to an earlier state. The status goes first: then the
- * server never has a higher number for the members than the one that is read here.
+ * One look at what there is, and one report of it. Its number follows the higher of the two that the server has: so it goes on counting after a
+ * restart, on another machine or without its disk, and also where the server was set back to an earlier state.
  */
 export const newRound = (client: Client, { org_id, shared_runtime_id, wanted }: Settings, signal: AbortSignal) => {
   const { call, each } = client
   const here: Where = { params: { org_id, shared_runtime_id }, signal }
-  let highest = 0
 
   return async () => {
     const { reported_sequence } = await call(readSharedRuntime, here)
+    const reported = await call(listRuntimeMembers, here)
     const attachments = await whole(() => each(listAttachments, { ...here, query: { limit: 200 } }))
     const allocations = await whole(() => each(listRuntimeAllocations, { ...here, query: { limit: 200 } }))
     const secret = wanted ? await takeSecret(client, here, wanted) : undefined
 
     const members = membersFrom(allocations)
     const state = members.some((member) => member.state === 'down') ? 'degraded' : 'running'
-    const sequence = Math.max(reported_sequence, highest) + 1
+    const sequence = Math.max(reported_sequence, reported.sequence) + 1
     const status = await call(reportRuntimeStatus, { ...here, body: { sequence, state } })
     const listed = await call(reportRuntimeMembers, { ...here, body: { sequence, members } })
-    highest = Math.max(highest, status.sequence, listed.sequence)
     return {
       sequence,
       state,

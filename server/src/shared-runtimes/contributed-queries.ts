@@ -1,4 +1,6 @@
-import { Exactly, Id } from '@gatehouse/contract/shapes'
+import { Exactly, Id, Nullable, OneOf } from '@gatehouse/contract/shapes'
+import { contributionPolicies } from '@gatehouse/contract/shared-runtimes'
+import Type from 'typebox'
 import { AllocationRow } from '../allocations/allocation.ts'
 import { columns, sql, sqlPart } from '../db/statement.ts'
 
@@ -18,9 +20,10 @@ export const contributedAmong = (shared_runtime_id: string, allocation_ids: read
   select a.id, a.project_id from allocations a ${contributed}
    where t.shared_runtime_id = ${shared_runtime_id} and a.id = any(${allocation_ids}::uuid[])`
 
-/** A runtime for which somebody in this project may ask for an allocation: live, attached, and with a share in it. */
-export const taggable = (shared_runtime_id: string, org_id: string, project_id: string) => sql(Exactly({ id: Id('shared runtime') }))`
-  select r.id from shared_app_runtimes r
-    join shared_runtime_attachments t on t.shared_runtime_id = r.id and t.project_id = ${project_id} and t.detached_at is null
-   where r.id = ${shared_runtime_id} and r.org_id = ${org_id} and r.state not in ('disabled', 'deleted')
-     and t.contribution_policy in ('tagged', 'all')`
+/** A runtime of the tenant, and what the project contributes to it; null: it is not attached. */
+export const shareInRuntime = (shared_runtime_id: string, org_id: string, project_id: string) => sql(
+  Exactly({ state: Type.String(), contribution_policy: Nullable(OneOf(contributionPolicies)) }),
+)`
+  select r.state, t.contribution_policy from shared_app_runtimes r
+    left join shared_runtime_attachments t on t.shared_runtime_id = r.id and t.project_id = ${project_id} and t.detached_at is null
+   where r.id = ${shared_runtime_id} and r.org_id = ${org_id} and r.state <> 'deleted'`

@@ -283,20 +283,27 @@ describe('allocations that are tagged for a runtime', () => {
 
   test('MI-01 one asks for an allocation for a runtime to which the project is attached with a share', async () => {
     const id = await runtimes.made()
-    const none = bytesOf(await ask(strange))
-    expect(none[0]).toBe(404)
-    expect(bytesOf(await ask(id))).toEqual(none)
+    const notAttached = [403, 'insufficient_permissions', 'membership_missing']
+    const resting = async () => {
+      const { status, body } = await ask(id)
+      return [status, body.code, body.details]
+    }
+    const strangers = bytesOf(await ask(strange))
+    expect(strangers[0]).toBe(404)
+    const { body: foreign } = await runtimes.create({}, 'boris', org.borealis)
+    expect(bytesOf(await ask(foreign.id))).toEqual(strangers)
+    expect(refused(await ask(id))).toEqual(notAttached)
     const { body: attached } = await runtimes.attach(id, project.aurora, 'none')
-    expect(bytesOf(await ask(id))).toEqual(none)
+    expect(await resting()).toEqual([409, 'state_conflict', { contribution_policy: 'none' }])
     for (const contribution_policy of ['tagged', 'all']) {
       await live.call('adam', 'PATCH', runtimes.one(id, `/attachments/${attached.id}`), { body: { contribution_policy, ...because } })
       const made = await ask(id)
       expect([made.status, made.body.shared_runtime_id]).toEqual([201, id])
     }
     await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })
-    expect(bytesOf(await ask(id))).toEqual(none)
+    expect(await resting()).toEqual([409, 'state_conflict', { state: 'disabled' }])
     await live.call('adam', 'POST', runtimes.one(id, '/enable'), { body: because })
     await runtimes.detach(id, attached.id)
-    expect(bytesOf(await ask(id))).toEqual(none)
+    expect(refused(await ask(id))).toEqual(notAttached)
   })
 })
