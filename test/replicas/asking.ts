@@ -16,7 +16,7 @@ export const send = (base: string, method: string, path: string, token: string, 
       agent,
       method,
       headers: {
-        authorization: `Bearer ${token}`,
+        ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
         ...(key === undefined ? {} : { 'idempotency-key': key }),
         ...(bytes === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(bytes) }),
       },
@@ -36,7 +36,7 @@ export const send = (base: string, method: string, path: string, token: string, 
 
 /** Whom it is about, and with what he himself asks. */
 export interface About {
-  readonly type: 'user' | 'service_account'
+  readonly type: 'user' | 'service_account' | 'shared_runtime_operator'
   readonly id: string
   readonly token: string
 }
@@ -44,7 +44,7 @@ export interface About {
 /** A question about somebody, and who puts it. */
 export interface Question {
   readonly action: string
-  readonly resource: { readonly type: string; readonly tenant_id?: string; readonly project_id?: string }
+  readonly resource: { readonly type: string; readonly id?: string; readonly tenant_id?: string; readonly project_id?: string }
 }
 
 interface Asked {
@@ -54,29 +54,35 @@ interface Asked {
   readonly question: Question
 }
 
+/** Whether an answer was an allow; null where there was no time for one, which proves nothing. */
+export const allowIn = async (asking: Promise<Answer>, isAllow: (answer: Answer) => boolean): Promise<boolean | null> => {
+  const answer = await asking
+  return answer.status === 503 ? null : isAllow(answer)
+}
+const isAllowed = ({ body }: Answer) => body?.decision === 'allow'
+
 /** Every way to learn what somebody may do. Each says whether the answer was an allow; a refusal of any kind is none. */
 export const forms = {
-  alone: async (base: string, { about, question }: Asked) =>
-    (await send(base, 'POST', '/api/v1/authz/decisions', about.token, question)).body?.decision === 'allow',
-  in_a_batch: async (base: string, { about, question }: Asked) => {
+  alone: (base: string, { about, question }: Asked) =>
+    allowIn(send(base, 'POST', '/api/v1/authz/decisions', about.token, question), isAllowed),
+  in_a_batch: (base: string, { about, question }: Asked) => {
     const questions = [{ action: 'me.read', resource: { type: 'user', id: about.id } }, question]
-    return (
-      (await send(base, 'POST', '/api/v1/authz/decisions/batch', about.token, { questions })).body?.decisions?.[1]?.decision === 'allow'
-    )
+    const asking = send(base, 'POST', '/api/v1/authz/decisions/batch', about.token, { questions })
+    return allowIn(asking, ({ body }) => body?.decisions?.[1]?.decision === 'allow')
   },
-  explained: async (base: string, { about, question }: Asked) =>
-    (await send(base, 'POST', '/api/v1/authz/explain', about.token, question)).body?.decision === 'allow',
-  listed: async (base: string, { about, question: { action, resource } }: Asked) => {
+  explained: (base: string, { about, question }: Asked) =>
+    allowIn(send(base, 'POST', '/api/v1/authz/explain', about.token, question), isAllowed),
+  listed: (base: string, { about, question: { action, resource } }: Asked) => {
     const { tenant_id, project_id } = resource
     const query = new URLSearchParams({ ...(tenant_id ? { org_id: tenant_id } : {}), ...(project_id ? { project_id } : {}) })
-    const { body } = await send(base, 'GET', `/api/v1/me/permissions?${query}`, about.token)
-    return body?.permissions?.includes(action) === true
+    const asking = send(base, 'GET', `/api/v1/me/permissions?${query}`, about.token)
+    return allowIn(asking, ({ body }) => body?.permissions?.includes(action) === true)
   },
-  by_another: async (base: string, { about, other, question }: Asked) => {
+  by_another: (base: string, { about, other, question }: Asked) => {
     const asked = { actor: { type: about.type, id: about.id }, ...question }
-    return (await send(base, 'POST', '/api/v1/authz/decisions', other, asked)).body?.decision === 'allow'
+    return allowIn(send(base, 'POST', '/api/v1/authz/decisions', other, asked), isAllowed)
   },
-} satisfies Record<string, (base: string, asked: Asked) => Promise<boolean>>
+} satisfies Record<string, (base: string, asked: Asked) => Promise<boolean | null>>
 
 export type Form = keyof typeof forms
 export const formNames = Object.keys(forms) as Form[]

@@ -1,12 +1,14 @@
 // Three server processes on one database; a right is taken away by one of them while all are asked about it, again and again.
-// `npm run campaign:revokes [-- --rounds 10000 --minutes 6 --control joins_reads]`. What it found goes into docs/campaigns.md by hand.
+// `npm run campaign:revokes [-- --rounds 10000 --minutes 6 --scenes 6 --seed 7 --control joins_reads]`. What it found goes into docs/campaigns.md
+// by hand.
 import { parseArgs } from 'node:util'
 import type { Build } from '../faults/builds.ts'
 import { ownPostgres } from '../faults/own-postgres.ts'
 import { tcpProxy } from '../faults/tcp-proxy.ts'
 import { faultWorld } from '../faults/world.ts'
-import { sceneOn } from './revokes.ts'
-import { allowsIn, playRounds } from './rounds.ts'
+import { chanceFrom } from './access/chance.ts'
+import { type Scene, sceneOn } from './revokes.ts'
+import { allowsIn, playTogether } from './rounds.ts'
 import { roundsToFind, sensitivityOf } from './sensitivity.ts'
 
 const number = (value: string) => ({ type: 'string', default: value }) as const
@@ -15,10 +17,18 @@ const { values } = parseArgs({
     rounds: number('10000'),
     minutes: number('6'),
     samples: number('5'),
+    scenes: number('6'),
+    seed: number('1'),
     control: { type: 'string', multiple: true, default: ['caches_for_200_ms'] },
   },
 })
-const [rounds, minutes, samples] = [values.rounds, values.minutes, values.samples].map(Number) as [number, number, number]
+const [rounds, minutes, samples, many, seed] = [values.rounds, values.minutes, values.samples, values.scenes, values.seed].map(Number) as [
+  number,
+  number,
+  number,
+  number,
+  number,
+]
 
 const postgres = await ownPostgres()
 const world = await faultWorld(postgres, { people: 0 })
@@ -29,7 +39,9 @@ const trio = async (build: Build) => {
   return { all: servers.map(({ url }) => url), stop: () => Promise.all(servers.map(({ kill }) => kill())) }
 }
 try {
-  const scene = await sceneOn(world)
+  const scenes: Scene[] = []
+  while (scenes.length < many) scenes.push(await sceneOn(world))
+  const scene = scenes[0]!
   line.delay(2)
   for (const build of values.control as Build[]) {
     const { all, stop } = await trio(build)
@@ -39,18 +51,27 @@ try {
   const { all } = await trio('sound')
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1000
-  const played = await playRounds(scene, all, rounds, (_round, count) => {
-    if (count % 500 === 0) console.log(`${count} rounds, ${Math.round(seconds())} s`)
-    return seconds() > minutes * 60
+  let late = 0
+  const played = await playTogether(scenes, all, rounds, {
+    chance: chanceFrom(seed),
+    isEnough: ({ allows: found }, count) => {
+      late += found
+      if (count % 250 === 0) console.log(`${count} rounds, ${Math.round(seconds())} s, ${late} allows`)
+      return seconds() > minutes * 60
+    },
   })
   const allows = allowsIn(played)
   for (const each of allows.slice(0, 50)) console.log(`✗ ${each}`)
   const sum = (figures: readonly number[]) => figures.reduce((total, figure) => total + figure, 0)
   console.log({
     rounds: played.length,
+    seed,
+    scenes: many,
     kinds: scene.revokes.length,
+    rounds_of_a_kind: Math.min(...scene.revokes.map(({ kind }) => played.filter((round) => round.kind === kind).length)),
     asked_before: sum(played.map(({ before }) => before)),
     asked_after: sum(played.map(({ after }) => after)),
+    unanswered: sum(played.map(({ unanswered }) => unanswered)),
     allows: allows.length,
     seconds: Math.round(seconds()),
   })

@@ -2,6 +2,7 @@ import { newId } from '../../server/src/kernel/ids.ts'
 import { seeded } from '../live-server.ts'
 import { machineOn } from '../machine.ts'
 import { type About, type Question, send } from './asking.ts'
+import { operatorRevokes } from './operator-revokes.ts'
 
 /** A seeded database and its issuer: what the live server and the world of the faults have in common. */
 export interface Ground {
@@ -13,13 +14,20 @@ export interface Ground {
 /** How a right ends, and how it is given back. Both are done when they are answered. */
 export interface Revoke {
   readonly kind: string
-  readonly question: Question
+  /** Whom it concerns: the scene's own people and machines, or everybody, so that nothing else can be tried meanwhile. */
+  readonly concerns?: 'everybody'
+  readonly question: Question | (() => Question)
   readonly revoke: (base: string) => Promise<unknown>
   readonly restore: (base: string) => Promise<unknown>
   /** Allows that may follow on one process all the same. */
   readonly tolerated?: number
   /** Where it is not the person's right but that of a machine, or of the token alone that it holds. */
-  readonly machine?: { readonly begin: () => Promise<About>; readonly is_of_token: boolean }
+  readonly machine?: {
+    readonly begin: (base: string) => Promise<About>
+    readonly is_of_token: boolean
+    /** How it learns by itself what it may do, where it may not ask for decisions. */
+    readonly asks?: (base: string, about: About) => Promise<boolean | null>
+  }
 }
 
 export interface Scene {
@@ -158,7 +166,7 @@ export const sceneOn = async (ground: Ground): Promise<Scene> => {
       ofToken('tokens of a credential cut off', () => ({ credential_id: key_id })),
       ofToken('tokens of an actor cut off', () => ({ actor: { type: 'service_account', id: account_id } })),
       ofToken('tokens of a project cut off', () => ({ project_id: id.project })),
-      ofToken('tokens of the platform cut off', () => ({ platform: true })),
+      { ...ofToken('tokens of the platform cut off', () => ({ platform: true })), concerns: 'everybody' },
       {
         ...bySql(
           'credential revoked',
@@ -183,6 +191,7 @@ export const sceneOn = async (ground: Ground): Promise<Scene> => {
       },
       {
         kind: 'signing key revoked',
+        concerns: 'everybody',
         question: runs,
         revoke: () => sql(`update signing_keys set state = 'revoked', ended_at = now() where ${keyNamed()}`),
         restore: () => sql(`update signing_keys set state = 'active', ended_at = null where ${keyNamed()}`),
@@ -221,14 +230,17 @@ export const sceneOn = async (ground: Ground): Promise<Scene> => {
       restore: membersBack,
     },
     bySql('role disabled', audits, 'role_definitions', `id = '${id.role}'`, `state = 'disabled'`, `state = 'active'`),
-    bySql(
-      'built-in role disabled',
-      reads,
-      'role_definitions',
-      `name = 'tenant_member' and is_builtin`,
-      `state = 'disabled'`,
-      `state = 'active'`,
-    ),
+    {
+      ...bySql(
+        'built-in role disabled',
+        reads,
+        'role_definitions',
+        `name = 'tenant_member' and is_builtin`,
+        `state = 'disabled'`,
+        `state = 'active'`,
+      ),
+      concerns: 'everybody',
+    },
     {
       kind: 'permission taken from a role',
       question: audits,
@@ -256,9 +268,10 @@ export const sceneOn = async (ground: Ground): Promise<Scene> => {
     },
     written('constraint of a project written', owner, `/projects/${id.project}`),
     written('constraint of an organization written', owner, `/orgs/${id.org}`),
-    written('constraint of the platform written', admin, '/admin'),
+    { ...written('constraint of the platform written', admin, '/admin'), concerns: 'everybody' },
     {
       kind: 'policy value set',
+      concerns: 'everybody',
       question: reads,
       revoke: (base) => done(base, admin, 'PUT', limit, { value: 1, reason: lastly }),
       restore: (base) => done(base, admin, 'PUT', limit, { value: 10_000_000, reason: lastly }),
@@ -267,6 +280,6 @@ export const sceneOn = async (ground: Ground): Promise<Scene> => {
     },
   ]
   await sql(`update policy_values set value = '10000000' where key like 'rate_limit.%' and replaced_at is null`)
-  revokes.push(...(await machineRevokes()))
+  revokes.push(...(await machineRevokes()), ...operatorRevokes({ org_id: id.org, project_id: id.project, owner, done }))
   return { person: { type: 'user', id: id.member, token }, other: admin, revokes }
 }
