@@ -10,7 +10,7 @@ const runtimeOn = async ({ live }: Ground): Promise<string> => {
   const id = newId('shared runtime') as string
   await live.sql(
     `insert into shared_app_runtimes (id, org_id, app_slug, app_version, display_name, runtime_backend, created_at, created_by, updated_at)
-     values ($1, $2, 'attacked', '1', $1::text, 'k8s', now(), $3, now())`,
+     values ($1, $2, 'attacked', '1', '${id}', 'k8s', now(), $3, now())`,
     [id, home.org_id, somebody],
   )
   return id

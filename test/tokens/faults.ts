@@ -172,7 +172,10 @@ export const faults: Readonly<Record<AttackName, Readonly<Record<string, readonl
         `= { ...(await read(shown.token, fresh)).found, actor_type: 'service_account' as const }`,
       ),
     ],
-    'a claim more does not matter': [inside('tokens/token-claims', 'service_account: Exactly({', 'service_account: Type.Object({')],
+    'a claim more does not matter': [
+      inside('tokens/token-claims', 'service_account: Exactly({', 'service_account: Type.Object({'),
+      inside('tokens/live-token', 'record.shared_runtime_id === runtimeOfClaims(claims) &&', ''),
+    ],
   },
   'TI-15 record': {
     'no record is asked for': [

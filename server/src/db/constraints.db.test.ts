@@ -271,6 +271,11 @@ const runtimeMember = (changed: Record<string, string> = {}) =>
   })
 
 const ofRuntime = { id: ':new', shared_runtime_id: ':runtime', epoch: '1', created_at: 'now()', created_by: ':ada' }
+const operatorCredential = (changed: Record<string, string> = {}) =>
+  inserting('shared_runtime_operator_credentials', {
+    ...{ ...ofRuntime, salt: `decode(repeat('00', 16), 'hex')`, secret_hash: `decode(repeat('00', 32), 'hex')` },
+    ...changed,
+  })
 const runtimeCredential = (changed: Record<string, string> = {}) =>
   inserting('shared_runtime_credentials', {
     ...{ ...ofRuntime, name: `'other'`, version: '1', envelope: `'{}'`, state: `'active'` },
@@ -383,6 +388,7 @@ const world = `
   ${attachment({ shared_runtime_id: ':runtime' })};
   ${runtimeMember({ name: `'member'` })};
   ${runtimeCredential({ name: `'left'` })};
+  ${operatorCredential()};
   ${delivery({ token_hash: `decode(repeat('02', 32), 'hex')` })};
   ${sshSession({ session_id: `'there'` })};
   insert into node_events (node_id, event_id, told_at) values (:host, :new, now());`
@@ -1198,6 +1204,12 @@ const refused: [proves: string, what: string, constraint: string, text: string][
     'shared_app_runtimes_eligible_project_ids_check',
     sharedRuntime({ eligible_project_ids: 'array(select gen_random_uuid() from generate_series(1, 201))' }),
   ],
+  [
+    'MI-05',
+    'a contribution that nobody can let it say',
+    'shared_app_runtimes_delegated_contribution_policy_check',
+    sharedRuntime({ delegated_contribution_policy: `'most'` }),
+  ],
   ['MI-01', 'a runtime of version nothing', 'shared_app_runtimes_version_check', sharedRuntime({ version: '0' })],
   ['MI-01', 'an unknown state of a runtime', 'shared_app_runtimes_state_check', sharedRuntime({ state: `'asleep'` })],
   [
@@ -1269,6 +1281,20 @@ const refused: [proves: string, what: string, constraint: string, text: string][
   ['MI-04', 'a member without a name', 'shared_runtime_members_name_check', runtimeMember({ name: `''` })],
   ['MI-04', 'a member without a role', 'shared_runtime_members_role_check', runtimeMember({ role: `''` })],
   ['MI-04', 'an unknown state of a member', 'shared_runtime_members_state_check', runtimeMember({ state: `'asleep'` })],
+  ['MI-02', 'a secret with little salt', 'shared_runtime_operator_credentials_salt_check', operatorCredential({ salt: `'salt'` })],
+  [
+    'MI-02',
+    'a secret of an operator kept as it is',
+    'shared_runtime_operator_credentials_secret_hash_check',
+    operatorCredential({ secret_hash: `'ghro_'` }),
+  ],
+  ['MI-02', 'a credential of no epoch', 'shared_runtime_operator_credentials_epoch_check', operatorCredential({ epoch: '0' })],
+  [
+    'MI-02',
+    'a credential of an operator revoked by nobody',
+    'operator_credentials_revoked_whole',
+    operatorCredential({ revoked_at: 'now()', revoke_reason: `'x'` }),
+  ],
   ['MI-11', 'two secrets of one name', 'shared_runtime_credentials_one', runtimeCredential({ name: `'left'` })],
   ['MI-11', 'a secret with a bad name', 'shared_runtime_credentials_name_check', runtimeCredential({ name: `'Left'` })],
   ['MI-11', 'a version before the first', 'shared_runtime_credentials_version_check', runtimeCredential({ version: '0' })],
@@ -1402,6 +1428,7 @@ const tables = [
   ...['ssh_public_keys', 'allocations', 'allocation_ssh_public_keys', 'allocation_access_grants'],
   ...['ssh_sessions', 'node_events'],
   ...['shared_app_runtimes', 'shared_runtime_attachments', 'shared_runtime_members', 'shared_runtime_credentials', 'wrapped_deliveries'],
+  'shared_runtime_operator_credentials',
 ]
 const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text, values)).rows as Row[])

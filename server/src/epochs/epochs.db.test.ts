@@ -346,7 +346,7 @@ describe('a change moves the epoch of its scope', () => {
     const [runtime, key] = [newId('shared runtime'), newId('operator credential')]
     await live.sql(
       `insert into shared_app_runtimes (id, org_id, app_slug, app_version, display_name, runtime_backend, created_at, created_by, updated_at)
-       values ($1, $2, 'epochs', '1', $1::text, 'ray', now(), $3, now())`,
+       values ($1, $2, 'epochs', '1', '${runtime}', 'ray', now(), $3, now())`,
       [runtime, org.aurora, user('ada')],
     )
     const [table, picked] = ['shared_runtime_operator_credentials', `where id = '${key}'`]

@@ -286,7 +286,7 @@ describe('what ends it', () => {
         ...denied('membership_missing').slice(0, 2),
         expect.any(String),
       ])
-      const [foreign, unknown] = [await end(body(one), 'bertil'), await end({ token_id: strange }, 'bertil')]
+      const [foreign, unknown] = [await end(body(one), 'bella'), await end({ token_id: strange }, 'bella')]
       expect([way, ...bytesOf(foreign)]).toEqual([way, ...bytesOf(unknown)])
       expect([way, foreign.status]).toEqual([way, 404])
       expect((await everywhere(one.token, id))?.[0]).toBe(200)
