@@ -17,12 +17,17 @@ const Contribution = Type.Unsafe<(typeof contributionPolicies)[number]>({
 const Delegated = Type.Array(OneOf(delegableActions), {
   maxItems: 2,
   uniqueItems: true,
-  description: 'What the tenant lets the runtime’s operator do by itself: attach projects of `eligible_project_ids`, detach.',
+  description:
+    'What the tenant lets the runtime’s operator do by itself: attach projects of `eligible_project_ids`, with no larger contribution than `delegated_contribution_policy`; detach.',
 })
 const Eligible = Type.Array(Id('project'), {
   maxItems: 200,
   uniqueItems: true,
-  description: 'The projects that a delegated `attach` may name.',
+  description: 'The projects that a delegated `attach` may name. One that people detach is taken off the list.',
+})
+const MostContribution = Type.Unsafe<(typeof contributionPolicies)[number]>({
+  ...OneOf(contributionPolicies),
+  description: 'The most that a delegated `attach` may say as `contribution_policy`, in this order: none, tagged, all.',
 })
 const Placement = Type.Record(
   Type.String({ maxLength: 63, pattern: '^[a-z][a-z0-9_]*$' }),
@@ -46,6 +51,7 @@ export const SharedRuntime = Named('SharedRuntime', {
   placement_intent: Placement,
   delegated_actions: Delegated,
   eligible_project_ids: Eligible,
+  delegated_contribution_policy: MostContribution,
   version: Type.Integer(),
   state: OneOf(['requested', 'provisioning', 'running', 'degraded', 'failed', 'disabled']),
   reported_state: Nullable(OneOf(reportedStates)),
@@ -139,6 +145,7 @@ export const createSharedRuntime = operation({
     placement_intent: maybe(Placement),
     delegated_actions: maybe(Delegated),
     eligible_project_ids: maybe(Eligible),
+    delegated_contribution_policy: maybe(MostContribution),
     reason: maybe(Reason),
   }),
   reply: SharedRuntime,
@@ -174,6 +181,7 @@ export const updateSharedRuntime = operation({
     placement_intent: maybe(Placement),
     delegated_actions: maybe(Delegated),
     eligible_project_ids: maybe(Eligible),
+    delegated_contribution_policy: maybe(MostContribution),
     expected_version: Type.Integer({ minimum: 1 }),
     reason: Reason,
   }),
@@ -234,7 +242,8 @@ export const createAttachment = operation({
   method: 'POST',
   path: `${one}/attachments`,
   summary: 'Attach a project of the same organization.',
-  description: 'The runtime’s operator may where `attach` is delegated to it, for the projects of `eligible_project_ids`.',
+  description:
+    'The runtime’s operator may where `attach` is delegated to it, for the projects of `eligible_project_ids` and with no larger contribution than `delegated_contribution_policy`.',
   actors: peopleAndOperator,
   action: [manage, 'shared_runtime.attach'],
   effect: 'change',
@@ -277,7 +286,8 @@ export const deleteAttachment = operation({
   method: 'DELETE',
   path: `${one}/attachments/:attachment_id`,
   summary: 'Detach a project: at once the runtime’s operator sees nothing of it any more.',
-  description: 'The runtime’s operator may where `detach` is delegated to it.',
+  description:
+    'The runtime’s operator may where `detach` is delegated to it. A project that people detach is taken off `eligible_project_ids`, so that the operator cannot attach it again.',
   actors: peopleAndOperator,
   action: [manage, 'shared_runtime.detach'],
   effect: 'change',

@@ -16,6 +16,8 @@ create table shared_app_runtimes (
   placement_intent     jsonb not null default '{}' check (jsonb_typeof(placement_intent) = 'object'),
   delegated_actions    text[] not null default '{}' check (delegated_actions <@ array['attach', 'detach']),
   eligible_project_ids uuid[] not null default '{}' check (cardinality(eligible_project_ids) <= 200),
+  -- The most that its operator may say for a project that it attaches by itself.
+  delegated_contribution_policy text not null default 'none' check (delegated_contribution_policy in ('none', 'tagged', 'all')),
   version              integer not null default 1 check (version > 0),
   state                text not null default 'requested'
     check (state in ('requested', 'provisioning', 'running', 'degraded', 'failed', 'disabled', 'deleted')),

@@ -807,9 +807,16 @@ const onSharedRuntimes: Readonly<Record<string, Recipe>> = {
     ],
   },
   'shared_runtime.attachment.delete': {
-    prepare: attached,
+    prepare: async (stage) => {
+      const asking = await toAttach(stage)
+      const letting = { eligible_project_ids: [asking.body.project_id], expected_version: 1, reason: stage.word() }
+      await stage.done('shared_runtime.update', { ...asking, body: letting })
+      const { id } = await stage.done('shared_runtime.attachment.create', asking)
+      return { ...asking, params: { ...asking.params, attachment_id: id }, body: { reason: stage.word() } }
+    },
     effect: ({ params, body }) => [
       part('end', `${attachments} id = $1 and detach_reason = $2`, params.attachment_id, body.reason),
+      part('list', `${runtimes} and version = 3 and eligible_project_ids = '{}'`, params.shared_runtime_id),
       part('count', `${runtimes} and attachments_version = 3`, params.shared_runtime_id),
     ],
   },

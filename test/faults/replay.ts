@@ -110,7 +110,7 @@ export const readState = async (sql: Sql): Promise<State> => {
     'select id, state, owner_user_id as owner from allocations',
   )
   const shared_runtimes = await sql<{ id: string; state: string; version: number; delegated: string }>(
-    `select id, state, version, concat_ws(' ', array_to_string(delegated_actions, ','), array_to_string(eligible_project_ids, ',')) as delegated
+    `select id, state, version, concat_ws(' ', array_to_string(delegated_actions, ','), delegated_contribution_policy, array_to_string(eligible_project_ids, ',')) as delegated
        from shared_app_runtimes where state <> 'deleted'`,
   )
   const users = await sql<{ id: string; is_disabled: boolean }>('select id, disabled_at is not null as is_disabled from users')
@@ -358,8 +358,8 @@ const letIn: Step = (state, { resource_id, metadata }) => {
   return true
 }
 
-const delegatedLine = ({ delegated_actions, eligible_project_ids }: Recorded['metadata']): string =>
-  `${delegated_actions.join()} ${eligible_project_ids.join()}`
+const delegatedLine = ({ delegated_actions, delegated_contribution_policy, eligible_project_ids }: Recorded['metadata']): string =>
+  `${delegated_actions.join()} ${delegated_contribution_policy} ${eligible_project_ids.join()}`
 const moveRuntime: Step = (state, { resource_id, metadata: { from, to } }) => {
   const one = state.shared_runtimes.get(resource_id)
   if (!one || one.state !== from) return false
@@ -402,7 +402,15 @@ const onRuntimes: Readonly<Record<string, Step>> = {
     state.attachments.set(row.resource_id, attachmentLine(row))
     return true
   },
-  'shared_runtime.attachment.delete': (state, { resource_id }) => state.attachments.delete(resource_id),
+  'shared_runtime.attachment.delete': (state, { resource_id, metadata: { shared_runtime_id, eligible_project_ids, version } }) => {
+    const one = state.shared_runtimes.get(shared_runtime_id)
+    if (one && version !== undefined) {
+      if (one.version !== version - 1) return false
+      const [actions, policy] = one.delegated.split(' ')
+      Object.assign(one, { version, delegated: `${actions} ${policy} ${eligible_project_ids.join()}` })
+    }
+    return state.attachments.delete(resource_id)
+  },
   'shared_runtime.operator_credential.create': (state, { resource_id, metadata: { shared_runtime_id } }) => {
     if (!state.shared_runtimes.has(shared_runtime_id) || state.operator_keys.has(resource_id)) return false
     state.operator_keys.set(resource_id, shared_runtime_id)

@@ -1,13 +1,27 @@
-import type { createAttachment as Op } from '@gatehouse/contract/shared-runtimes'
+import { type Attachment, contributionPolicies, type createAttachment as Op } from '@gatehouse/contract/shared-runtimes'
 import { record } from '../audit/record.ts'
 import type { Answering } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { lockOrganization } from '../tenancy/organization-queries.ts'
+import type { Actor } from '../work/work.ts'
 import { insertAttachment } from './attachment-queries.ts'
 import { authorizeBehindLock } from './runtime-scope.ts'
-import { recordedIn } from './shared-runtime.ts'
+import { type RuntimeRow, recordedIn } from './shared-runtime.ts'
 import { countAttachmentChange, projectsAmong } from './shared-runtime-queries.ts'
+
+/** From the least to the most. */
+const breadthOf = (policy: Attachment['contribution_policy']): number => contributionPolicies.indexOf(policy)
+
+/** What a project contributes is for people to say; an operator says it as far as they have let it. */
+const requireDelegated = (
+  { type }: Actor,
+  { delegated_contribution_policy: most }: RuntimeRow,
+  asked: Attachment['contribution_policy'],
+) => {
+  if (type !== 'user' && breadthOf(asked) > breadthOf(most))
+    throw new Problem('insufficient_permissions', { reason_code: 'permission_denied' })
+}
 
 /**
  * By people of the tenant, or by the runtime's operator where that is delegated, for a project that it may attach. A project of another
@@ -21,6 +35,7 @@ export const attachProject: Answering<typeof Op> = async (work, { params, body: 
   const where = { shared_runtime_id: params.shared_runtime_id, project_id: project?.id ?? null }
   const { organization, runtime } = await authorizeBehindLock(work, action, locked, where)
   if (!project) throw new Problem('project_not_found')
+  requireDelegated(actor, runtime, contribution_policy)
   if (runtime.state === 'disabled') throw new Problem('state_conflict', { state: runtime.state })
   const made = { id: newId('attachment'), project_id, contribution_policy }
   const attachment = await tx.one(insertAttachment(organization, made, runtime, actor, now))

@@ -13,9 +13,10 @@ import { insertRuntime } from './shared-runtime-queries.ts'
 export const createRuntime: Answering<typeof Op> = async (work, { params, body: { reason = null, ...body } }) => {
   const found = await work.tx.maybe(lockOrganization(params.org_id))
   const organization = await authorize(work, 'tenant.shared_runtime.manage', runtimesOf(), found)
-  const { placement_intent = {}, delegated_actions = [], eligible_project_ids = [], ...said } = body
+  const { placement_intent = {}, delegated_actions = [], eligible_project_ids = [], delegated_contribution_policy = 'none', ...said } = body
   await requireOwnProjects(work, organization.id, eligible_project_ids)
-  const made = { ...said, id: newId('shared runtime'), placement_intent, delegated_actions, eligible_project_ids }
+  const delegated = { delegated_actions, eligible_project_ids, delegated_contribution_policy }
+  const made = { ...said, id: newId('shared runtime'), placement_intent, ...delegated }
   const runtime = await work.tx.one(insertRuntime(organization, made, work.actor.id, work.now))
   const { app_slug, app_version, display_name, runtime_backend } = runtime
   record(work, {
@@ -23,7 +24,7 @@ export const createRuntime: Answering<typeof Op> = async (work, { params, body: 
     resource_type: 'shared_runtime',
     resource_id: runtime.id,
     ...recordedIn(organization),
-    metadata: { display_name, app_slug, app_version, runtime_backend, delegated_actions, eligible_project_ids, reason },
+    metadata: { display_name, app_slug, app_version, runtime_backend, ...delegated, reason },
   })
   return shownRuntime(runtime)
 }

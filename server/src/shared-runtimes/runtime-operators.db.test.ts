@@ -27,7 +27,7 @@ const attachment = (project_id: string, contribution_policy = 'all') => ({ proje
 describe('what its tenant lets an operator do by itself', () => {
   test('MI-05 it attaches and detaches where that is delegated, only projects on the list, and is named as who did', async () => {
     const [listed, unlisted] = [await runtimes.project(), await runtimes.project()]
-    const id = await runtimes.made({ eligible_project_ids: [listed] })
+    const id = await runtimes.made({ eligible_project_ids: [listed], delegated_contribution_policy: 'tagged' })
     const attach = (project_id: string) => runtimes.operate(id, 'POST', '/attachments', attachment(project_id, 'tagged'))
     const delegate = async (delegated_actions: string[]) => {
       const { version } = (await live.call('adam', 'GET', runtimes.one(id))).body
@@ -298,7 +298,9 @@ describe('what an operator sees of allocations', () => {
 
 describe('what is recorded of operators', () => {
   test('MI-08 everything: reads, reports, attachments, what was refused and what failed, with runtime, organization and project', async () => {
-    const id = await runtimes.made({ delegated_actions: ['attach'], eligible_project_ids: [project.aurora] })
+    const id = await runtimes.made({
+      ...{ delegated_actions: ['attach'], eligible_project_ids: [project.aurora], delegated_contribution_policy: 'all' },
+    })
     const unlisted = await runtimes.project()
     let asked = 0
     const told = async (method: string, more: string, body?: object, path?: string) => {

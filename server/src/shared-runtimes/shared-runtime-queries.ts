@@ -25,15 +25,16 @@ export const runtimesIn = (org_id: string, after: string | null, limit: number) 
 export const projectsAmong = (org_id: string, project_ids: readonly string[]) => sql(Exactly({ id: Id('project') }))`
   select id from projects where org_id = ${org_id} and id = any(${project_ids}::uuid[])`
 
-type Said = Pick<SharedRuntime, 'app_version' | 'display_name' | 'placement_intent' | 'delegated_actions' | 'eligible_project_ids'>
+type Delegated = Pick<SharedRuntime, 'delegated_actions' | 'eligible_project_ids' | 'delegated_contribution_policy'>
+type Said = Delegated & Pick<SharedRuntime, 'app_version' | 'display_name' | 'placement_intent'>
 export type NewRuntime = Said & Pick<SharedRuntime, 'id' | 'app_slug' | 'runtime_backend'>
 
 export const insertRuntime = (organization: Managing, made: NewRuntime, by: string, now: string) => sql(RuntimeRow)`
   insert into shared_app_runtimes (id, org_id, app_slug, app_version, display_name, runtime_backend, placement_intent, delegated_actions,
-                                   eligible_project_ids, created_at, created_by, updated_at)
+                                   eligible_project_ids, delegated_contribution_policy, created_at, created_by, updated_at)
   values (${made.id}, ${organization.id}, ${made.app_slug}, ${made.app_version}, ${made.display_name}, ${made.runtime_backend},
           ${JSON.stringify(made.placement_intent)}::jsonb, ${made.delegated_actions}::text[], ${made.eligible_project_ids}::uuid[],
-          ${now}, ${by}, ${now})
+          ${made.delegated_contribution_policy}, ${now}, ${by}, ${now})
   returning ${columns(RuntimeRow)}`
 
 /** Only the version that was seen. */
@@ -41,7 +42,7 @@ export const rewriteRuntime = (organization: Managing, { id, version }: RuntimeR
   update shared_app_runtimes
      set app_version = ${said.app_version}, display_name = ${said.display_name}, placement_intent = ${JSON.stringify(said.placement_intent)}::jsonb,
          delegated_actions = ${said.delegated_actions}::text[], eligible_project_ids = ${said.eligible_project_ids}::uuid[],
-         version = version + 1, updated_at = ${now}
+         delegated_contribution_policy = ${said.delegated_contribution_policy}, version = version + 1, updated_at = ${now}
    where id = ${id} and org_id = ${organization.id} and version = ${version}::integer
   returning ${columns(RuntimeRow)}`
 
@@ -67,6 +68,13 @@ export const endRuntime = (organization: Managing, id: string, by: string, reaso
 /** Cursors of before do not go on after it. */
 export const countAttachmentChange = (_proof: Authorized<Action, object>, id: string, now: string) => sql(RuntimeRow)`
   update shared_app_runtimes set attachments_version = attachments_version + 1, updated_at = ${now} where id = ${id}
+  returning ${columns(RuntimeRow)}`
+
+/** Its operator cannot attach it by itself from then on; where it was on no list, nothing is written. */
+export const takeOffList = (_proof: Authorized<Action, object>, id: string, project_id: string, now: string) => sql(RuntimeRow)`
+  update shared_app_runtimes
+     set eligible_project_ids = array_remove(eligible_project_ids, ${project_id}::uuid), version = version + 1, updated_at = ${now}
+   where id = ${id} and ${project_id}::uuid = any(eligible_project_ids)
   returning ${columns(RuntimeRow)}`
 
 interface Status {

@@ -24,6 +24,7 @@ export const updateRuntime: Answering<typeof Op> = async (work, { params, body: 
       app_version: written.app_version,
       delegated_actions: written.delegated_actions,
       eligible_project_ids: written.eligible_project_ids,
+      delegated_contribution_policy: written.delegated_contribution_policy,
       reason,
     },
   })

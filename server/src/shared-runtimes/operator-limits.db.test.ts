@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { type Runtimes, runtimesOn } from '../../../test/runtime-scene.ts'
+
+const because = { reason: 'because' }
+
+let live: LiveServer
+let runtimes: Runtimes
+beforeAll(async () => {
+  live = await liveServer()
+  for (const key of ['api', 'machine']) await live.setPolicy(`rate_limit.${key}_requests_per_minute`, 1_000_000)
+  runtimes = runtimesOn(live)
+})
+afterAll(() => live.stop())
+
+const { org } = seeded
+const refused = ({ status, body }: Answered) => [status, body?.code, body?.details?.reason_code]
+const denied = (reason_code: string) => [403, 'insufficient_permissions', reason_code]
+const runtimeOf = async (id: string) => (await live.call('adam', 'GET', runtimes.one(id))).body
+const rewrite = async (id: string, body: object) =>
+  live.call('adam', 'PATCH', runtimes.one(id), { body: { expected_version: (await runtimeOf(id)).version, ...body, ...because } })
+
+describe('what an operator may not decide, or undo', () => {
+  const both = { delegated_actions: ['attach', 'detach'] }
+  const attach = (id: string, project_id: string, contribution_policy: string) =>
+    runtimes.operate(id, 'POST', '/attachments', { project_id, contribution_policy })
+
+  test('MI-05 X3 it attaches with no larger contribution than its tenant lets it say; more is refused, and recorded', async () => {
+    const project_id = await runtimes.project()
+    const id = await runtimes.made({ ...both, eligible_project_ids: [project_id] })
+    expect(await runtimeOf(id)).toMatchObject({ delegated_contribution_policy: 'none' })
+    const order = ['none', 'tagged', 'all']
+    for (const [most, bound] of order.entries()) {
+      if (most > 0)
+        expect((await rewrite(id, { delegated_contribution_policy: bound })).body).toMatchObject({ delegated_contribution_policy: bound })
+      for (const [asked, contribution_policy] of order.entries()) {
+        const answered = await attach(id, project_id, contribution_policy)
+        if (asked > most) {
+          expect([bound, contribution_policy, ...refused(answered)]).toEqual([bound, contribution_policy, ...denied('permission_denied')])
+          expect(await live.auditOf(answered.headers.get('x-request-id')!)).toMatchObject([
+            {
+              action: 'shared_runtime.attachment.create',
+              result: 'denied',
+              reason_code: 'permission_denied',
+              tenant_id: org.aurora,
+              project_id,
+            },
+          ])
+        } else {
+          expect([bound, answered.status, answered.body.contribution_policy]).toEqual([bound, 201, contribution_policy])
+          expect((await runtimes.operate(id, 'DELETE', `/attachments/${answered.body.id}`, because)).status).toBe(200)
+        }
+      }
+    }
+    // People are bound by nothing of it.
+    await rewrite(id, { delegated_contribution_policy: 'none' })
+    expect((await runtimes.attach(id, project_id, 'all')).status).toBe(201)
+    const made = await runtimes.create({ delegated_contribution_policy: 'tagged' })
+    expect(made.body).toMatchObject({ delegated_contribution_policy: 'tagged' })
+    const [recorded] = await live.auditOf(made.headers.get('x-request-id')!)
+    expect(recorded!.metadata).toMatchObject({ delegated_contribution_policy: 'tagged' })
+  })
+
+  test('MI-05 MI-07 X5 a project that people have detached it cannot attach again; one that it has detached itself it can', async () => {
+    const [project_id, other] = [await runtimes.project(), await runtimes.project()]
+    const id = await runtimes.made({ ...both, eligible_project_ids: [project_id, other] })
+    const own = await attach(id, project_id, 'none')
+    expect((await runtimes.operate(id, 'DELETE', `/attachments/${own.body.id}`, because)).status).toBe(200)
+    expect(await runtimeOf(id)).toMatchObject({ version: 1, eligible_project_ids: [project_id, other] })
+    const again = await attach(id, project_id, 'none')
+    expect(again.status).toBe(201)
+
+    const ended = await runtimes.detach(id, again.body.id)
+    expect(ended.status).toBe(200)
+    expect(await runtimeOf(id)).toMatchObject({ version: 2, eligible_project_ids: [other] })
+    const [recorded] = await live.auditOf(ended.headers.get('x-request-id')!)
+    expect(recorded!.metadata).toMatchObject({ shared_runtime_id: id, eligible_project_ids: [other], version: 2 })
+    expect(refused(await attach(id, project_id, 'none'))).toEqual(denied('membership_missing'))
+    expect((await attach(id, other, 'none')).status).toBe(201)
+
+    // What was on no list changes nothing of it.
+    const third = await runtimes.project()
+    const { body: attached } = await runtimes.attach(id, third)
+    const let_go = await runtimes.detach(id, attached.id)
+    expect(await runtimeOf(id)).toMatchObject({ version: 2, eligible_project_ids: [other] })
+    expect((await live.auditOf(let_go.headers.get('x-request-id')!))[0]!.metadata).not.toHaveProperty('eligible_project_ids')
+    // People may let it again.
+    expect((await rewrite(id, { eligible_project_ids: [project_id, other] })).status).toBe(200)
+    expect((await attach(id, project_id, 'none')).status).toBe(201)
+  })
+})
