@@ -271,8 +271,8 @@ const beyond: Readonly<Record<string, readonly ActorClass[]>> = {
  * is in no token of its own, which is found first.
  */
 const refusedOperator = (operation: string, row: Row, who: ActorClass): Refusal => {
-  if (!isAdmitted(row, operators)) return forbidden('permission_denied')
-  return who === 'outside_operator' && operation === 'delivery.unwrap' ? notThere : forbidden('scope_mismatch')
+  if (!isAdmitted(row, operators) || who !== 'outside_operator') return forbidden('permission_denied')
+  return operation === 'delivery.unwrap' ? notThere : forbidden('scope_mismatch')
 }
 
 /** A node comes to its own door, where there is nothing else. */

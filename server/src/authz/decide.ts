@@ -114,13 +114,17 @@ export const isGivenByClass = (action: Action, { actor }: Pick<DecisionInput, 'a
 const isOfOwnRuntime = ({ actor, token, resource }: Pick<DecisionInput, 'actor' | 'token' | 'resource'>): boolean =>
   typeof token?.tenant_id === 'string' && token.shared_runtime_id === actor.id && resource.shared_runtime_id === actor.id
 
+/** What neither the list of operators nor a delegation has: that it is in no token of one says nothing, and no project is a way to it. */
+const isUnlisted = (action: Action, input: Pick<DecisionInput, 'actor' | Tier>): boolean =>
+  input.actor.type === 'shared_runtime_operator' && !input[actions[action].tier].allowed.has(action) && !isGivenByClass(action, input)
+
 /** A token that is bound to a project reaches what is judged there, and that project's own record. What its bearer is, it need not say. */
-export const isWithinToken = (action: Action, input: Pick<DecisionInput, 'actor' | 'token' | 'resource'>): boolean => {
+export const isWithinToken = (action: Action, input: DecisionInput): boolean => {
   const { actor, token, resource } = input
   if (isGivenByClass(action, input)) return true
   if (actor.type === 'shared_runtime_operator' && !isOfOwnRuntime(input)) return false
   if (!token) return true
-  if (token.actions && !token.actions.has(action)) return false
+  if (token.actions && !token.actions.has(action) && !isUnlisted(action, input)) return false
   if (token.tenant_id !== null && token.tenant_id !== resource.tenant_id) return false
   if (token.shared_runtime_id && token.shared_runtime_id !== resource.shared_runtime_id) return false
   if (token.project_id === null) return true
@@ -146,8 +150,9 @@ export const elevationFor = (action: Action, input: DecisionInput): Elevation | 
 }
 
 /** An operator belongs to its tenant while its runtime is live, and to a project while that is attached, or, to attach it, may be. */
-const isOperatorMember = (action: Action, { tenant, project, resource }: DecisionInput): boolean => {
-  if (action === 'shared_runtime.attach') return tenant.is_member && project.is_eligible === true
+const isOperatorMember = (action: Action, input: DecisionInput): boolean => {
+  const { tenant, project, resource } = input
+  if (action === 'shared_runtime.attach') return tenant.is_member && (project.is_eligible === true || isUnlisted(action, input))
   return tenant.is_member && (resource.project_id === null || project.is_member)
 }
 

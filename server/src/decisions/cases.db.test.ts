@@ -332,7 +332,7 @@ test('DE-02 most rows are asked through the API, and each that is not has a reas
   expect(rows).toBeGreaterThanOrEqual(440)
   expect(left).toEqual({
     'elevations have no record yet': 43,
-    'no operator stands so, or its token alone says so': 19,
+    'no operator stands so, or its token alone says so': 22,
     'no service account stands so, or its token alone says so': 25,
     'these machines have no record yet': 12,
     'JSON cannot spell it': 6,

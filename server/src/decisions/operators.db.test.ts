@@ -41,6 +41,8 @@ test('DE-02 DE-19 MI-07 what is answered about an operator is as fresh as what i
   }
   const move = (verb: string) => live.call('adam', 'POST', runtimes.one(id, `/${verb}`), { body: because })
   expect(await told()).toEqual(['allow', 'membership_missing', 'permission_denied'])
+  // What is not delegated is not, whatever project is named.
+  expect((await ask('shared_runtime.attach', await runtimes.project())).body.reason_code).toBe('permission_denied')
   const { version } = (await live.call('adam', 'GET', runtimes.one(id))).body
   await live.call('adam', 'PATCH', runtimes.one(id), { body: { delegated_actions: ['attach'], expected_version: version, ...because } })
   expect(await told()).toEqual(['allow', 'membership_missing', 'allow'])

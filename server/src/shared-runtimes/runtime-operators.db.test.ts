@@ -34,12 +34,18 @@ describe('what its tenant lets an operator do by itself', () => {
       const body = { delegated_actions, expected_version: version, ...because }
       expect((await live.call('adam', 'PATCH', runtimes.one(id), { body })).status).toBe(200)
     }
-    // On the list, but nobody delegated it: no token says it, and an older one that does is not heard.
-    expect(refused(await attach(listed))).toEqual(denied('scope_mismatch'))
+    // Nobody delegated it, be the project on the list or not: no token says it, and an older one that does is not heard.
+    expect(refused(await attach(listed))).toEqual(denied('permission_denied'))
+    expect(refused(await attach(unlisted))).toEqual(denied('permission_denied'))
+    const before = await runtimes.tokenOf(id)
     await delegate(['attach'])
+    // Delegated since: now it is the token that is too narrow.
+    expect(refused(await runtimes.operate(id, 'POST', '/attachments', attachment(listed), { token: before }))).toEqual(
+      denied('scope_mismatch'),
+    )
     const older = await runtimes.tokenOf(id)
     await delegate(['detach'])
-    expect(refused(await attach(listed))).toEqual(denied('scope_mismatch'))
+    expect(refused(await attach(listed))).toEqual(denied('permission_denied'))
     expect(refused(await runtimes.operate(id, 'POST', '/attachments', attachment(listed), { token: older }))).toEqual(
       denied('permission_denied'),
     )
@@ -52,7 +58,7 @@ describe('what its tenant lets an operator do by itself', () => {
     ])
 
     const path = `/attachments/${attached.body.id}`
-    expect(refused(await runtimes.operate(id, 'DELETE', path, because))).toEqual(denied('scope_mismatch'))
+    expect(refused(await runtimes.operate(id, 'DELETE', path, because))).toEqual(denied('permission_denied'))
     await delegate(['attach', 'detach'])
     const ended = await runtimes.operate(id, 'DELETE', path, because)
     expect([ended.status, ended.body]).toMatchObject([200, { state: 'detached' }])
@@ -366,7 +372,7 @@ describe('what is recorded of operators', () => {
       status: 403,
       project_id: project.aurora,
       result: 'denied',
-      reason_code: 'scope_mismatch',
+      reason_code: 'permission_denied',
     })
     expect(await told('DELETE', '', because)).toMatchObject({
       status: 403,

@@ -162,7 +162,7 @@ export const mergeLaws: Record<string, MergeLaw> = {
       return implies(logic, and(action.tier.project, hasNothingElse), not(ask(asked).allow))
     },
     broken: broken({
-      isMember: (logic, asked) => logic.or(soundSteps.isMember(logic, asked), asked.actor.is_tenant_member),
+      isMember: (logic, asked, steps) => logic.or(soundSteps.isMember(logic, asked, steps), asked.actor.is_tenant_member),
       isGiven: (logic, asked, steps) => logic.or(soundSteps.isGiven(logic, asked, steps), steps.isAllowedBy(logic, asked, asked.elsewhere)),
     }),
     wrong: 'lets a tenant’s roles count in its projects',

@@ -155,14 +155,22 @@ interface Settled<B> {
   readonly settles: B
 }
 
+/** Of an operator: neither its list nor a delegation has the action. */
+const isUnlisted = <B>(logic: Logic<B>, asked: Asked<B>, { isAllowedBy }: ByBinding): B =>
+  logic.and(
+    asked.actor.is_runtime_operator,
+    logic.not(asked.actor.has_action_by_class),
+    logic.not(logic.or(isAllowedBy(logic, asked, asked.first), isAllowedBy(logic, asked, asked.second))),
+  )
+
 /** The questions of the merge, each by itself: so that one of them can be asked wrongly. */
 export const soundSteps = {
   isDisabled: <B>(_logic: Logic<B>, { actor }: Asked<B>): B => actor.is_disabled,
-  isWithinToken: <B>(logic: Logic<B>, asked: Asked<B>): B => {
+  isWithinToken: <B>(logic: Logic<B>, asked: Asked<B>, steps: ByBinding): B => {
     const { and, or, not } = logic
     const { action, actor, token, place } = asked
     const bounded = and(
-      token.lists_action,
+      or(token.lists_action, isUnlisted(logic, asked, steps)),
       or(not(token.bounds_tenant), and(token.is_of_tenant, place.is_in_tenant)),
       or(not(token.is_of_own_runtime), place.is_own_runtime),
       or(not(token.is_of_other_runtime), place.is_other_runtime),
@@ -175,12 +183,18 @@ export const soundSteps = {
     and(action.is_override_eligible, actor.has_override, or(actor.is_user, and(actor.is_platform_operator, not(action.is_platform_admin)))),
   reaches: <B>({ and, or }: Logic<B>, { place }: Asked<B>, { is_here, at }: Elevated<B>): B =>
     or(at.global, and(is_here, or(and(at.tenant, place.is_in_tenant), and(at.project, place.is_in_project)))),
-  isMember: <B>(logic: Logic<B>, { action, actor, place }: Asked<B>): B => {
+  isMember: <B>(logic: Logic<B>, asked: Asked<B>, steps: ByBinding): B => {
     const { and, or, not } = logic
+    const { action, actor, place } = asked
     const { is_tenant_member, is_project_member } = actor
     const ofOperator = and(
       is_tenant_member,
-      choose(logic, action.is_attach, actor.may_attach, or(not(place.is_in_project), is_project_member)),
+      choose(
+        logic,
+        action.is_attach,
+        or(actor.may_attach, isUnlisted(logic, asked, steps)),
+        or(not(place.is_in_project), is_project_member),
+      ),
     )
     const { global, tenant, project } = action.tier
     const ofTier = or(global, and(tenant, is_tenant_member), and(project, is_project_member))
@@ -309,11 +323,11 @@ export const merge = <B>(logic: Logic<B>, asked: Asked<B>, steps: Steps = soundS
   const ruled = denyingRules(logic, asked, steps, false)
   const questions: (Settled<B> & { readonly at: AtScopes<B>; readonly isByValues?: true })[] = [
     { settles: steps.isDisabled(logic, asked), says: 'actor_disabled', at: global },
-    { settles: not(steps.isWithinToken(logic, asked)), says: 'scope_mismatch', at: tier },
+    { settles: not(steps.isWithinToken(logic, asked, steps)), says: 'scope_mismatch', at: tier },
     { settles: steps.isOverridden(logic, asked), says: 'allow', at: global },
     { settles: and(isElevated, anywhere(logic, locked)), says: 'policy_constraint_denied', at: locked, isByValues: true },
     { settles: isElevated, says: 'allow', at: elevated },
-    { settles: not(steps.isMember(logic, asked)), says: 'membership_missing', at: tier },
+    { settles: not(steps.isMember(logic, asked, steps)), says: 'membership_missing', at: tier },
     { settles: and(not(isGiven), isByDisabled), says: 'role_disabled', at: tier },
     { settles: not(isGiven), says: 'permission_denied', at: tier },
     { settles: anywhere(logic, frozen), says: 'policy_constraint_denied', at: frozen },
