@@ -23,6 +23,7 @@ import { realServer } from '../canaries/real-server.ts'
 import { doorCaller, nodeKeys, pemOf, readToken, type Told } from '../enrolled-node.ts'
 import { ownPostgres } from '../faults/own-postgres.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'
+import { writeOperatorCredentials } from '../fuzz/operator-credential-calls.ts'
 import { rawExchange } from '../fuzz/raw-exchange.ts'
 import { formOf, pathOf, rightfulCalls, writeServiceAccounts, writeSshKeys } from '../fuzz/rightful-calls.ts'
 import { writeSharedRuntimes } from '../fuzz/shared-runtime-calls.ts'
@@ -40,6 +41,7 @@ beforeAll(async () => {
   await writeServiceAccounts(world.sql)
   await writeSshKeys(world.sql)
   await writeSharedRuntimes(world.sql)
+  await writeOperatorCredentials(world.sql)
 })
 afterAll(async () => {
   await world.stop()

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded, testKeys, tokenIssuer } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
+import { operatorWithSecret } from '../../../test/operator-credential.ts'
+import { runtimesOn } from '../../../test/runtime-scene.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import type { Database, Reader } from '../db/database.ts'
 import { keepFresh } from '../epochs/fresh.ts'
@@ -11,6 +13,7 @@ import type { Problem } from '../kernel/problem.ts'
 import { keySetSource } from '../keys/key-set.ts'
 import { createSigner } from '../keys/signer.ts'
 import { isSecretOf, newSecret } from '../service-accounts/credential.ts'
+import { newOperatorSecret } from '../shared-runtimes/operator-credential.ts'
 import { newTrail } from '../work/work.ts'
 import type { Claimed } from './credential-gate.ts'
 import { gateAndIssuer } from './issuing.ts'
@@ -45,7 +48,7 @@ const countingGate = () => {
     transaction: (mode, within) => database.transaction(mode, (tx) => within(mode === 'read' ? counted(tx) : tx)),
   }
   const fresh = keepFresh(counting)
-  const { gate } = gateAndIssuer({
+  const { gate, operators } = gateAndIssuer({
     database: counting,
     fresh,
     append: async () => {},
@@ -59,7 +62,7 @@ const countingGate = () => {
     trail: newTrail(),
     identified: async () => {},
   } as unknown as Caller
-  return { gate, caller, fresh, statements }
+  return { gate, operators, caller, fresh, statements }
 }
 
 /** Which statements were read by, and how often somebody's secret was compared, until it was refused. */
@@ -130,3 +133,51 @@ test.each(Object.entries(ways))(
     }
   },
 )
+
+test('TI-11 T14 MI-02 whoever shows an operator’s credential is refused after the same reads, whatever is wrong with it', async () => {
+  const runtimes = runtimesOn(live)
+  const made: (Awaited<ReturnType<typeof operatorWithSecret>> & { id: string })[] = []
+  while (made.length < 6) {
+    const id = await runtimes.made()
+    made.push({ id, ...(await operatorWithSecret(live, id)) })
+  }
+  const [right, revoked, expired, disabled, deleted, another] = made as [(typeof made)[0], ...typeof made]
+  const [by, table] = [seeded.user('ada'), 'shared_runtime_operator_credentials']
+  await live.sql(`update ${table} set revoked_at = now(), revoked_by = $2, revoke_reason = 'x' where id = $1`, [revoked!.key_id, by])
+  await live.sql(`update ${table} set expires_at = now() where id = $1`, [expired!.key_id])
+  const ended = (id: string, state: string, columns: string) =>
+    live.sql(`update shared_app_runtimes set state = '${state}', ${columns} where id = $1`, [id])
+  await ended(disabled!.id, 'disabled', `disabled_at = now(), disabled_by = '${by}', disable_reason = 'x'`)
+  await ended(deleted!.id, 'deleted', `deleted_at = now(), deleted_by = '${by}', delete_reason = 'x'`)
+  const work = async (actor_id: string, key_id: string, secret: string) => {
+    const { operators, caller, statements } = countingGate()
+    let compared = 0
+    const verify = operators.verifier(caller, { actor_id, key_id }, (credential) => {
+      compared += 1
+      return isSecretOf(credential, secret)
+    })
+    const outcome = await verify(caller.fresh).then(
+      () => 'opened',
+      (error: unknown) => (error as Problem).code,
+    )
+    return { outcome, statements, compared }
+  }
+  const told: Record<string, unknown> = {
+    'wrong secret': await work(right.id, right.key_id, newOperatorSecret().reveal()),
+    'unknown key': await work(right.id, newId('key'), right.client_secret),
+    'unknown runtime': await work(newId('runtime'), newId('key'), right.client_secret),
+    'unknown runtime, known key': await work(newId('runtime'), right.key_id, right.client_secret),
+    'the credential of another': await work(right.id, another!.key_id, another!.client_secret),
+  }
+  for (const [what, { id, key_id, client_secret }] of Object.entries({
+    revoked: revoked!,
+    expired: expired!,
+    disabled: disabled!,
+    deleted: deleted!,
+  }))
+    told[what] = await work(id, key_id, client_secret)
+  const wrong = told['wrong secret'] as { statements: string[] }
+  expect(told).toEqual(Object.fromEntries(Object.keys(told).map((name) => [name, { ...wrong, outcome: 'token_invalid', compared: 1 }])))
+  expect(wrong.statements.length).toBeGreaterThan(3)
+  expect(await work(right.id, right.key_id, right.client_secret)).toMatchObject({ outcome: 'opened', compared: 1 })
+})
