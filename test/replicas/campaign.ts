@@ -8,7 +8,7 @@ import { tcpProxy } from '../faults/tcp-proxy.ts'
 import { faultWorld } from '../faults/world.ts'
 import { chanceFrom } from './access/chance.ts'
 import { type Scene, sceneOn } from './revokes.ts'
-import { allowsIn, playTogether } from './rounds.ts'
+import { allowsIn, playTogether, type Round } from './rounds.ts'
 import { roundsToFind, sensitivityOf } from './sensitivity.ts'
 
 const number = (value: string) => ({ type: 'string', default: value }) as const
@@ -52,13 +52,19 @@ try {
   const began = performance.now()
   const seconds = () => (performance.now() - began) / 1000
   let late = 0
-  const played = await playTogether(scenes, all, rounds, {
+  const played: Round[] = []
+  // A round that could not be played is red, and what was found until then is told all the same.
+  await playTogether(scenes, all, rounds, {
     chance: chanceFrom(seed),
-    isEnough: ({ allows: found }, count) => {
-      late += found
+    isEnough: (round, count) => {
+      played.push(round)
+      late += round.allows
       if (count % 250 === 0) console.log(`${count} rounds, ${Math.round(seconds())} s, ${late} allows`)
       return seconds() > minutes * 60
     },
+  }).catch((error: unknown) => {
+    console.log(error)
+    process.exitCode = 1
   })
   const allows = allowsIn(played)
   for (const each of allows.slice(0, 50)) console.log(`✗ ${each}`)

@@ -97,12 +97,14 @@ export const sceneOn = async (ground: Ground): Promise<Scene> => {
   const [owner, admin, token] = (await Promise.all([`r-${id.owner}`, 'ada', `r-${id.member}`].map(tokenOf))) as [string, string, string]
   /** On a busy machine an answer may be that there was no time for one; asked again with the same key, it is done once. */
   const done = async (base: string, by: string, method: string, path: string, body: unknown) => {
-    const key = `round-${newId('correlation')}`
+    let key = `round-${newId('correlation')}`
     for (let attempt = 1; ; attempt += 1) {
       const { status, body: answer } = await send(base, method, `/api/v1${path}`, by, body, key)
       if (status < 300) return answer
-      if (status !== 503 || attempt === 10)
-        throw new Error(`${method} ${path} was to be done, and answered ${status} ${JSON.stringify(answer)}`)
+      // A secret that was made and not heard is lost: another one, then.
+      if (answer?.code === 'credential_already_issued') key = `round-${newId('correlation')}`
+      const isForNow = status === 503 || answer?.code === 'idempotency_in_progress' || answer?.code === 'credential_already_issued'
+      if (!isForNow || attempt === 50) throw new Error(`${method} ${path} was to be done, and answered ${status} ${JSON.stringify(answer)}`)
     }
   }
   const because = { reason: lastly }

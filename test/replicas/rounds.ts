@@ -23,7 +23,8 @@ export interface Round {
   readonly allows: number
 }
 
-const mostTries = 20
+/** Of answers that there is no time for one: a busy machine may give many of them. */
+const mostTries = 100
 
 /**
  * Takes a right away by one process while all of them are being asked about it. What began before the answer may say either; what
@@ -54,7 +55,12 @@ const playRound = async (
   }
   // A refusal for want of time is no deny, so a busy machine gets a few tries to say that there is something to revoke.
   const warm = async (base: string) => {
-    for (let tries = 0; tries < mostTries; tries += 1) if (await ask(base)) return
+    let denials = 0
+    for (let tries = 0; tries < mostTries && denials < 10; tries += 1) {
+      const allowed = await ask(base)
+      if (allowed) return
+      if (allowed === false) denials += 1
+    }
     throw new Error(`${kind}, ${form}: nothing to revoke`)
   }
   const askUntilAnswered = async (base: string) => {
