@@ -266,10 +266,7 @@ const beyond: Readonly<Record<string, readonly ActorClass[]>> = {
   'shared_runtime.operator_credential.create': [superadmin, 'tenant_admin'],
 }
 
-/**
- * Another's is told from the path, and of a delivery that is not its own it hears that there is none. What its tenant has not delegated to it
- * is in no token of its own, which is found first.
- */
+/** Another's is told from the path; and of a delivery that is not its own, that there is none. */
 const refusedOperator = (operation: string, row: Row, who: ActorClass): Refusal => {
   if (!isAdmitted(row, operators) || who !== 'outside_operator') return forbidden('permission_denied')
   return operation === 'delivery.unwrap' ? notThere : forbidden('scope_mismatch')

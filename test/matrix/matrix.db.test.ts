@@ -7,7 +7,7 @@ import { actorClasses } from './actor-classes.ts'
 import { rows } from './allowed.ts'
 import { tableHashes } from './table-hashes.ts'
 import { everyCell, walker } from './walk.ts'
-import { type MatrixWorld, matrixWorld } from './world.ts'
+import { type MatrixWorld, matrixWorld, ownThings } from './world.ts'
 
 let live: LiveServer
 let world: MatrixWorld
@@ -110,4 +110,10 @@ describe('the matrix can fail', () => {
     expect(await walkedWith('node.list')).toEqual(['platform_ops'])
     await switched(null)
   })
+})
+
+test('MI-06 what is one’s own, and what is done to machines in the place of people, has rows of its own', async () => {
+  const matrix = await walker(live, world)
+  expect(await matrix.walkOwn(await ownThings(live, world))).toEqual([])
+  matrix.stop()
 })

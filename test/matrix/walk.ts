@@ -5,11 +5,12 @@ import { doorCaller, type Told } from '../enrolled-node.ts'
 import { pathOf, sendingOf } from '../fuzz/rightful-calls.ts'
 import type { Answered, LiveServer, Sending } from '../live-server.ts'
 import { operatorTokenPath } from '../operator-credential.ts'
-import { type ActorClass, actorClasses, isOneOf, nodeAgents } from './actor-classes.ts'
+import { type ActorClass, actorClasses, isOneOf, nodeAgents, type Person } from './actor-classes.ts'
 import { type Refusal, refusalOf, rows } from './allowed.ts'
 import { type Asked, askedBy, personOf } from './calls.ts'
 import { forgetting } from './forgetting.ts'
-import type { MatrixWorld } from './world.ts'
+import { ownRows } from './own-things.ts'
+import type { MatrixWorld, OwnThings } from './world.ts'
 
 export interface Cell {
   readonly operation: Operation
@@ -41,12 +42,12 @@ const isAsExpected = (heard: Answered, { status, reason }: Refusal): boolean => 
 
 /** Everybody's voice on one server. */
 export const speakers = async (live: LiveServer, world: MatrixWorld, changed: (parts: ServerParts) => ServerParts) => {
-  const { url, nodes } = await live.replica((parts) => changed(parts))
+  const { url, nodes } = await live.replica(changed)
   const bearers = await bearersOf(live, world)
   const { node, other } = world.machines
   const stranger = doorCaller(nodes.url, { ca: node.authority })
 
-  const send = async (operation: Operation, who: ActorClass, { params, body, query }: Asked, more: Record<string, string> = {}) => {
+  const sendOnce = async (operation: Operation, who: ActorClass, { params, body, query }: Asked, more: Record<string, string>) => {
     const path = `${pathOf(operation.path, params)}${query === undefined ? '' : `?${query}`}`
     const person = personOf(who)
     // A client says in the form who it is; to say it twice is refused.
@@ -62,6 +63,13 @@ export const speakers = async (live: LiveServer, world: MatrixWorld, changed: (p
     const sending: Sending = sendingOf(operation, body)
     return live.call(null, operation.method, path, { ...sending, headers: { ...sending.headers, ...headers } }, url)
   }
+  /** A machine with much else to do may say that it has no time, which is no word on who may. */
+  const send = async (operation: Operation, who: ActorClass, asked: Asked, more: Record<string, string> = {}): Promise<Answered> => {
+    for (let attempt = 1; ; attempt += 1) {
+      const answered = await sendOnce(operation, who, asked, more)
+      if (answered.status !== 503 || attempt === 3) return answered
+    }
+  }
   return { send, stop: () => stranger.stop() }
 }
 export type Speaking = Awaited<ReturnType<typeof speakers>>
@@ -72,24 +80,38 @@ const asAnswered = ({ headers, ...told }: Told): Answered => ({ ...told, headers
 export const walker = async (live: LiveServer, world: MatrixWorld, broken: (parts: ServerParts) => ServerParts = (parts) => parts) => {
   const { send, stop } = await speakers(live, world, (parts) => forgetting(broken(parts)))
 
-  /** What is wrong with the answer to one cell, if anything is. */
+  /** What is wrong with the answer, if anything is. Null: he may. */
+  const heardWrongly = async (operation: Operation, who: ActorClass, asked: Asked, expected: Refusal | null) => {
+    const heard = await send(operation, who, asked)
+    const told = `${who} at ${operation.id}: ${heard.status} ${heard.text.slice(0, 300)}`
+    if (expected) return isAsExpected(heard, expected) ? undefined : `${told}, and was to be ${expected.status} ${expected.reason}`
+    return heard.status === operation.success || heard.status === operation.success_again ? undefined : `${told}, and may`
+  }
+
   const faultOf = async ({ operation, who }: Cell): Promise<string | undefined> => {
     const row = rows[operation.id]
     if (!row) return `${operation.id} has no row in test/matrix/allowed.ts`
-    const heard = await send(operation, who, askedBy(world, operation, who))
-    const told = `${who} at ${operation.id}: ${heard.status} ${heard.text.slice(0, 300)}`
-    if (row.allowed.includes(who)) {
-      const isSuccess = heard.status === operation.success || heard.status === operation.success_again
-      return isSuccess ? undefined : `${told}, and may`
-    }
-    const expected = refusalOf(operation.id, row, who)
-    return isAsExpected(heard, expected) ? undefined : `${told}, and was to be ${expected.status} ${expected.reason}`
+    const expected = row.allowed.includes(who) ? null : refusalOf(operation.id, row, who)
+    return heardWrongly(operation, who, askedBy(world, operation, who), expected)
   }
 
+  const inOrder = (faults: readonly (string | undefined)[]): string[] => faults.filter((fault) => fault !== undefined).sort()
   return {
     /** The faults of these cells, in the order of their words. */
-    walk: async (cells: readonly Cell[]): Promise<string[]> =>
-      (await fewAtOnce(cells, faultOf)).filter((fault) => fault !== undefined).sort(),
+    walk: async (cells: readonly Cell[]): Promise<string[]> => inOrder(await fewAtOnce(cells, faultOf)),
+    /** The same of what is each one's own. */
+    walkOwn: async (own: OwnThings): Promise<string[]> => {
+      const cells = ownRows.flatMap(({ operation: id, what, allowed, refused, asked }) => {
+        const operation = operations.find((each) => each.id === id)!
+        const expected = [...allowed.map((who) => [who, null] as const), ...(Object.entries(refused) as [Person, Refusal][])]
+        return expected.map(([who, refusal]) => ({ operation, what, who, asked: asked(own, who), refusal }))
+      })
+      const heard = await fewAtOnce(cells, async ({ operation, what, who, asked, refusal }) => {
+        const fault = await heardWrongly(operation, who, asked, refusal)
+        return fault === undefined ? undefined : `${what}: ${fault}`
+      })
+      return inOrder(heard)
+    },
     stop,
   }
 }

@@ -23,7 +23,7 @@ import { signedResult } from '../model-node.ts'
 import { operatorWithSecret } from '../operator-credential.ts'
 import { newKeyLine } from '../ssh-key-lines.ts'
 import { placedAllocation } from '../task-world.ts'
-import { type Operator, operators, people, personClasses, type ServiceAccount, serviceAccounts } from './actor-classes.ts'
+import { type Operator, operators, type Person, people, personClasses, type ServiceAccount, serviceAccounts } from './actor-classes.ts'
 
 const { org, project, user } = seeded
 const aurora = `/api/v1/orgs/${org.aurora}`
@@ -291,3 +291,36 @@ export const matrixWorld = async (live: LiveServer) => {
   }
 }
 export type MatrixWorld = Awaited<ReturnType<typeof matrixWorld>>
+
+/**
+ * For each person of the project, and some who are not, an allocation that is his, and one where he was let in. Apart from the rest: who owns
+ * one may look for whom to let in.
+ */
+export const ownThings = async (live: LiveServer, { nia, belongings }: Pick<MatrixWorld, 'nia' | 'belongings'>) => {
+  const owned = async (owner: string): Promise<string> => {
+    const id = newId('allocation')
+    await live.sql(
+      `insert into allocations (id, org_id, project_id, name, requested_by_type, requested_by, owner_user_id, region, sku, gpus, state_since, epoch, created_at)
+       select $1, $2, $3, 'Own', 'user', $4, $4, 'matrix', 'none', 1, now(), epoch, now() from installation`,
+      [id, org.aurora, project.aurora, owner],
+    )
+    return id
+  }
+  const shared_allocation_id = await owned(nia)
+  const own = new Map<Person, { allocation_id: string; shared_allocation_id: string; grant_id: string }>()
+  for (const who of ['project_owner', 'project_admin', 'project_member', 'project_viewer', 'tenant_member', 'tenant_owner'] as const) {
+    const grant_id = newId('access grant')
+    await live.sql(
+      `insert into allocation_access_grants (id, allocation_id, project_id, grantee_user_id, ssh_key_id, epoch, created_at, created_by, updated_at)
+       select $1, $2, $3, $4, $5, epoch, now(), $6, now() from installation`,
+      [grant_id, shared_allocation_id, project.aurora, user(people[who]), belongings.get(who)!.ssh_key_id, nia],
+    )
+    own.set(who, { allocation_id: await owned(user(people[who])), shared_allocation_id, grant_id })
+  }
+  const [key] = await live.sql<{ id: string }>(
+    `select id from ssh_public_keys where user_id = $1 and id not in (select ssh_key_id from allocation_access_grants) order by id`,
+    [nia],
+  )
+  return { nia, nias_key_id: key!.id, allocations: own }
+}
+export type OwnThings = Awaited<ReturnType<typeof ownThings>>
