@@ -320,7 +320,7 @@ export const faults: Readonly<Record<AttackName, Readonly<Record<string, readonl
   'TI-12 where nothing is issued': {
     'nobody asks whether it may be issued': [
       inside(
-        'tokens/issue-token',
+        'tokens/judge-issuance',
         `throw error instanceof Problem ? refuse(error) : error`,
         'if (!(error instanceof Problem)) throw refuse(error as never)',
       ),

@@ -1,13 +1,9 @@
 import type { Operation } from '@gatehouse/contract/operation'
 import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
-import type { Action } from '../authz/actions.ts'
-import { requireAllowed } from '../authz/authorize.ts'
-import type { Facts } from '../authz/facts.ts'
-import type { Place } from '../authz/kind.ts'
 import type { Database } from '../db/database.ts'
 import type { Fresh, FreshReader, Wanted } from '../epochs/fresh.ts'
-import { type Moment, stampOf } from '../epochs/moment.ts'
+import { stampOf } from '../epochs/moment.ts'
 import type { Caller } from '../http/answer.ts'
 import { requestHash, requireUnanswered } from '../http/idempotency.ts'
 import { newId } from '../kernel/ids.ts'
@@ -17,10 +13,12 @@ import type { Sign } from '../keys/signer.ts'
 import { type Actor, newTrail, type Trail } from '../work/work.ts'
 import { type Binding, claimsOf, signedToken } from './claims.ts'
 import { commitIssued, type Issuance } from './commit-issued.ts'
+import { judged, type Refusals, Refusing, type ToBeJudged } from './judge-issuance.ts'
 import { type MachineClass, type TokenType, typeOf } from './machine-class.ts'
-import { narrowed, type Parent } from './narrow.ts'
 import type { DenialParts, DenialRecorder } from './record-denial.ts'
-import { type Bound, evaluateIssuance, type Grant, type Refusal, type TokenPolicy, type TokenRequest } from './token-policy.ts'
+import type { Bound, Grant, TokenRequest } from './token-policy.ts'
+
+export type { Exchange } from './judge-issuance.ts'
 
 export interface IssuerParts extends DenialParts {
   readonly database: Database
@@ -31,29 +29,14 @@ export interface IssuerParts extends DenialParts {
 }
 
 /** Whose credential was verified, and all that was true at that moment. Every class has its own way to come to this; the rest is one way. */
-export interface Verified<C extends MachineClass> {
+export interface Verified<C extends MachineClass> extends ToBeJudged {
   /** Who asks. */
   readonly actor: Actor & { readonly type: C }
   readonly credential_id: string
-  /** Of whom the token is to be: of who asks, or of the one whose token he brings. */
   readonly bound: Bound & { readonly actor_type: C }
   readonly binding: Binding<C>
-  readonly place: Place
-  readonly facts: Facts
-  /** Throws where a value is missing. */
-  readonly policy: () => TokenPolicy
   readonly keys: KeySet
-  readonly moment: Moment
-  /** Why he gets nothing, though the credential is his; recorded. */
-  readonly refused?: { readonly problem: Problem; readonly why: string }
-  /** What else it rests on, where it comes from another token. */
-  readonly exchange?: Exchange
 }
-
-/** The token that is brought, and how its subject stands, if another asks; or why it cannot be exchanged, which is recorded. */
-export type Exchange =
-  | { readonly parent: Parent; readonly subject: { readonly place: Place; readonly facts: Facts } | null }
-  | { readonly refused: Problem; readonly why: string }
 
 /** How the token shows itself, where not as its class does; and how its refusals are called. */
 export interface Profile {
@@ -62,7 +45,7 @@ export interface Profile {
   readonly more: Readonly<Record<string, unknown>>
   /** The key whose holder alone may use it (RFC 9449); null: whoever has it may. */
   readonly cnf_jkt: string | null
-  readonly refusals: Readonly<Record<Refusal | 'subject', () => Problem>>
+  readonly refusals: Refusals
 }
 
 export interface Asked<C extends MachineClass> {
@@ -75,63 +58,7 @@ export interface Asked<C extends MachineClass> {
   readonly profile?: Profile
 }
 
-const refusals: Profile['refusals'] = {
-  subject: () => new Problem('insufficient_permissions', { reason_code: 'permission_denied' }),
-  binding: () => new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' }),
-  scope: () => new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' }),
-  audience: () => new Problem('validation_error', [{ in: 'body', field: 'audience', message: 'is not an allowed audience' }]),
-}
-
-/** A refusal with what the record says of it. */
-class Refusing extends Error {
-  readonly problem: Problem
-  readonly why: string
-  constructor(problem: Problem, why: string) {
-    super(why)
-    this.problem = problem
-    this.why = why
-  }
-}
-
 const reasonOf = ({ code, details }: Problem): string => (details as { reason_code?: string } | undefined)?.reason_code ?? code
-
-/** What is asked of the engine before a token is issued: by its own tier for each class. */
-const issuingOf = (type: MachineClass): Action => (type === 'shared_runtime_operator' ? 'shared_runtime.token.issue' : 'auth.token.issue')
-
-interface Standing {
-  readonly place: Place
-  readonly facts: Facts
-}
-const requireMayBeIssued = (trail: Trail, type: MachineClass, { place, facts }: Standing, refuse: (problem: Problem) => Refusing): void => {
-  try {
-    // Unknown is only who was not verified, so this is never said.
-    requireAllowed(trail, { alternatives: [issuingOf(type)], kind: { type, missing: 'token_invalid' }, place, is_there: true }, facts)
-  } catch (error) {
-    throw error instanceof Problem ? refuse(error) : error
-  }
-}
-
-/** The decisions and the policies: whether, and if so which token. */
-const judged = <C extends MachineClass>(trail: Trail, { request, profile }: Asked<C>, verified: Verified<C>): Grant => {
-  const { bound, policy, refused, exchange, moment } = verified
-  if (refused) throw new Refusing(refused.problem, refused.why)
-  const refusal = profile?.refusals ?? refusals
-  requireMayBeIssued(trail, bound.actor_type, verified, (problem) => new Refusing(problem, 'decision'))
-  if (exchange && 'refused' in exchange) throw new Refusing(exchange.refused, exchange.why)
-  if (exchange?.subject)
-    requireMayBeIssued(trail, bound.actor_type, exchange.subject, () => new Refusing(refusal.subject(), 'decision_on_subject'))
-  let limits: TokenPolicy
-  try {
-    limits = policy()
-  } catch (error) {
-    throw error instanceof Problem ? new Refusing(error, 'policy') : error
-  }
-  const by = { bound, policy: limits, issued_at: moment.now }
-  const within = exchange ? narrowed(exchange.parent, by) : by
-  const evaluated = evaluateIssuance(request, within.bound, within.policy)
-  if ('refused' in evaluated) throw new Refusing(refusal[evaluated.refused](), evaluated.refused)
-  return evaluated.granted
-}
 
 /** Seconds since 1970 as the database and the answer spell them. */
 const instantOf = (seconds: number): string => new Date(seconds * 1000).toISOString()
@@ -276,7 +203,7 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder) => {
   }
 
   return async <C extends MachineClass>(caller: Caller, asked: Asked<C>) => {
-    const { operation, request, same_by, verify } = asked
+    const { operation, request, same_by, verify, profile } = asked
     const key = caller.idempotency_key
     const hash = key === undefined ? '' : requestHash(operation, { params: {}, query: {}, body: same_by })
     for (let attempt = 1; attempt <= most_tries; attempt += 1) {
@@ -288,7 +215,7 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder) => {
       }
       const trail = newTrail()
       try {
-        const grant = judged(trail, asked, verified)
+        const grant = judged(trail, verified, request, profile?.refusals)
         const { issuance, reply } = await signed(caller, trail, verified, asked, grant)
         const is_committed = key === undefined ? await commit.one(issuance) : await commit.once(issuance, { operation, key, hash, reply })
         if (!is_committed) continue
