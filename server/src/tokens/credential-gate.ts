@@ -1,23 +1,19 @@
 import { uuidPattern } from '@gatehouse/contract/shapes'
-import { type Facts, factsOf } from '../authz/facts.ts'
-import type { Place } from '../authz/kind.ts'
+import { factsOf } from '../authz/facts.ts'
 import { type Standing, wantStanding } from '../authz/standing.ts'
-import type { Statement } from '../db/statement.ts'
-import type { FreshReader, Wanted } from '../epochs/fresh.ts'
+import type { FreshReader } from '../epochs/fresh.ts'
 import type { Caller } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import { chainOf, wantChain } from '../policies/constraint-chain.ts'
 import { policyIn, wantPolicy } from '../policies/read-policy.ts'
 import { endOfKey, type KeptKey, type Provable } from '../service-accounts/credential.ts'
 import type { Actor } from '../work/work.ts'
-import type { Binding } from './claims.ts'
+import { type CredentialClass, type CredentialClassName, type Home, type Located, nowhere } from './credential-class.ts'
 import type { IssuerParts, Verified } from './issue-token.ts'
 import { keepFound } from './keep-found.ts'
-import type { Owner } from './owner-queries.ts'
-import { ownerOfCredential } from './owner-queries.ts'
+import { type Owner, ownerOfCredential } from './owner-queries.ts'
 import type { DenialRecorder } from './record-denial.ts'
 import { readSlowDown, type SlowDownWrongs, type Wrong } from './slow-down.ts'
-import type { Bound } from './token-policy.ts'
 
 /** What all classes with secrets live by; a tenant or project may live by a shorter one. */
 const own_limit = 'auth.service_account_token_ttl_seconds'
@@ -25,35 +21,6 @@ const max_ttl = 'auth.iam_token_issuer.max_ttl_seconds'
 const audiences = 'auth.iam_token_issuer.allowed_audiences'
 const scopes = 'auth.iam_token_issuer.allowed_scopes'
 const [wantedMax, wantedAudiences, wantedScopes] = [wantPolicy(max_ttl), wantPolicy(audiences), wantPolicy(scopes)]
-
-/** Where an actor lives. It never moves. */
-export interface Home {
-  readonly org_id: string
-  readonly project_id: string | null
-}
-
-/** A credential and whose it is, by the record or as somebody says: only a read finds out. */
-export interface Located<H extends Home = Home> {
-  readonly actor_id: string
-  readonly key_id: string
-  readonly home: H
-}
-
-type CredentialClassName = Owner['type']
-
-/** What is particular about the credentials of one class; the way they open is the same. */
-export interface CredentialClass<C extends CredentialClassName, H extends Home, K extends KeptKey & Provable> {
-  readonly type: C
-  readonly findHome: (actor_id: string) => Statement<H>
-  readonly nobodysHome: H
-  readonly wantCredential: (located: Located<H>) => Wanted<K>
-  /** Why one that is right opens nothing, by what it hangs on; null where it does. */
-  readonly endOf: (credential: K, standing: Standing | undefined) => string | null
-  readonly placeOf: (located: Located<H>) => Place
-  readonly boundTo: (located: Located<H>, held: ReadonlySet<string>) => Bound & { readonly actor_type: C }
-  readonly bindingOf: (located: Located<H>) => Binding<C>
-  readonly heldBy: (facts: Facts) => ReadonlySet<string>
-}
 
 /** Which credential somebody says he has: of the actor that he names, or simply the credential. */
 export interface Claimed {
@@ -70,9 +37,6 @@ export type Proved = boolean | 'wrong_assertion' | (() => Promise<boolean>)
 export type Prove = (credential: Provable | undefined, now: string) => Proved | Promise<Proved>
 
 const isId = new RegExp(uuidPattern)
-
-/** Whom everybody is taken for who names somebody that there is not: what is read of him is read as of anybody, and nothing is found. */
-export const nowhere = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /** Whose credential it is; that never changes. */
 export const keepOwners = ({ database: { reader } }: Pick<IssuerParts, 'database'>) => {

@@ -1,6 +1,7 @@
 import { type OperatorKey, wantOperatorKey } from '../shared-runtimes/operator-credential.ts'
 import { homeOfRuntime } from '../shared-runtimes/operator-credential-queries.ts'
-import { type CredentialClass, credentialGate, type GateParts, type Home, nowhere } from './credential-gate.ts'
+import { type CredentialClass, type Home, nowhere } from './credential-class.ts'
+import { credentialGate, type GateParts } from './credential-gate.ts'
 
 /** A runtime lives in a tenant, and in no project. */
 interface RuntimeHome extends Home {
