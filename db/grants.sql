@@ -1,5 +1,5 @@
 -- What the application's database role may do; applied after each migration. `:app` is that role.
--- It owns nothing. It deletes nothing but idempotency keys, used proofs and ids of nodes' events past their time, and members that a runtime no longer reports;
+-- It owns nothing. It deletes nothing but idempotency keys, used proofs and ids of nodes' events past their time, deliveries that are long over, and members that a runtime no longer reports;
 -- audit rows it can only add.
 revoke all on all tables in schema public from :app;
 revoke all on all sequences in schema public from :app;
@@ -11,7 +11,7 @@ grant select, insert, update on
   policy_values, policy_constraints, epochs, invitations,
   service_accounts, service_account_keys, signing_keys, issued_tokens, token_cutoffs,
   node_authorities, nodes, node_enrolments, node_certificates, task_signers, node_tasks,
-  shared_app_runtimes, shared_runtime_attachments, shared_runtime_operator_credentials, shared_runtime_credentials, wrapped_deliveries,
+  shared_app_runtimes, shared_runtime_attachments, shared_runtime_operator_credentials, shared_runtime_credentials,
   ssh_public_keys, allocations, allocation_ssh_public_keys, allocation_access_grants, ssh_sessions
   to :app;
 grant select on policy_definitions, schema_migrations to :app;
@@ -19,6 +19,7 @@ grant select, insert on audit_logs to :app;
 grant select, insert, update on audit_heads to :app;
 grant select, insert, update, delete on idempotency_keys to :app;
 grant select, insert, delete on used_proofs, node_events to :app;
+grant select, insert, update, delete on wrapped_deliveries to :app;
 -- The whole list of members comes anew with each report.
 grant select, insert, update, delete on shared_runtime_members to :app;
 grant select, update on installation to :app;

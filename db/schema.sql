@@ -1257,12 +1257,14 @@ create table wrapped_deliveries (
   constraint wrapped_deliveries_epoch_check CHECK ((epoch > 0)),
   constraint wrapped_deliveries_kind_check CHECK ((kind = 'shared_runtime_credential'::text)),
   constraint wrapped_deliveries_requester_type_check CHECK ((requester_type = ANY (ARRAY['user'::text, 'service_account'::text, 'shared_runtime_operator'::text, 'workload'::text]))),
-  constraint wrapped_deliveries_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'opened'::text, 'expired'::text, 'revoked'::text]))),
+  constraint wrapped_deliveries_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'opened'::text, 'revoked'::text]))),
   constraint wrapped_deliveries_token_hash_check CHECK ((length(token_hash) = 32))
 );
+CREATE INDEX wrapped_deliveries_by_end ON public.wrapped_deliveries USING btree (ends_at);
 CREATE UNIQUE INDEX wrapped_deliveries_by_token ON public.wrapped_deliveries USING btree (token_hash);
-CREATE INDEX wrapped_deliveries_waiting ON public.wrapped_deliveries USING btree (subject_id) WHERE (state = 'waiting'::text);
-grant insert, select, update on wrapped_deliveries to gatehouse_app;
+CREATE INDEX wrapped_deliveries_waiting ON public.wrapped_deliveries USING btree (subject_id, ends_at) WHERE (state = 'waiting'::text);
+CREATE INDEX wrapped_deliveries_waiting_for ON public.wrapped_deliveries USING btree (requester_id, ends_at) WHERE (state = 'waiting'::text);
+grant delete, insert, select, update on wrapped_deliveries to gatehouse_app;
 
 CREATE OR REPLACE FUNCTION public.epoch_of_row(kind text, changed jsonb)
  RETURNS uuid

@@ -70,7 +70,7 @@ export const deliverRuntimeCredential = operation({
   id: 'shared_runtime.credential.deliver',
   method: 'POST',
   path: `${one}/credential-deliveries`,
-  summary: 'Ask for a secret by name: the answer holds a token that opens it once, within a minute.',
+  summary: 'Ask for a secret by name: the answer holds a token that opens it once, within a minute. Only so many wait at a time.',
   actors: operator,
   action: 'shared_runtime.credential.deliver',
   effect: 'change',
@@ -84,7 +84,8 @@ export const deliverRuntimeCredential = operation({
   }),
   success: 201,
   is_secret_reply: true,
-  problems: [...gone, 'runtime_credential_not_found'],
+  target_named_by: 'name',
+  problems: [...gone, 'runtime_credential_not_found', 'limit_reached'],
 })
 
 export const unwrapDelivery = operation({

@@ -142,11 +142,15 @@ create table wrapped_deliveries (
   epoch           integer not null check (epoch > 0),
   created_at      timestamptz not null,
   ends_at         timestamptz not null check (ends_at > created_at),
-  state           text not null default 'waiting' check (state in ('waiting', 'opened', 'expired', 'revoked')),
+  -- One that still waits after its end has expired: nobody writes that.
+  state           text not null default 'waiting' check (state in ('waiting', 'opened', 'revoked')),
   state_since     timestamptz not null
 );
 create unique index wrapped_deliveries_by_token on wrapped_deliveries (token_hash);
-create index wrapped_deliveries_waiting on wrapped_deliveries (subject_id) where state = 'waiting';
+-- With the end, so that what is over is not looked at, however much of it there is.
+create index wrapped_deliveries_waiting on wrapped_deliveries (subject_id, ends_at) where state = 'waiting';
+create index wrapped_deliveries_waiting_for on wrapped_deliveries (requester_id, ends_at) where state = 'waiting';
+create index wrapped_deliveries_by_end on wrapped_deliveries (ends_at);
 
 alter table allocations add constraint allocations_shared_runtime foreign key (shared_runtime_id, org_id) references shared_app_runtimes (id, org_id);
 create index allocations_of_runtime on allocations (shared_runtime_id) where shared_runtime_id is not null;

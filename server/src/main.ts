@@ -6,6 +6,7 @@ import { authRejections } from './audit/auth-rejections.ts'
 import { countedAppend } from './audit/counted-append.ts'
 import { parseConfig } from './config.ts'
 import { openDatabase } from './db/database.ts'
+import { forgetDeliveries } from './deliveries/forget-deliveries.ts'
 import { keepFresh } from './epochs/fresh.ts'
 import { forgetOldAnswers } from './http/idempotency.ts'
 import { createServer, type ServerParts } from './http/server.ts'
@@ -107,6 +108,7 @@ const start = async () => {
   const sweep = every(600, 'sweeping old answers', () => forgetOldAnswers(database))
   const proofs = every(600, 'sweeping used proofs', () => forgetUsedProofs(database))
   const events = every(600, 'sweeping ids of what nodes have told', () => forgetNodeEvents(database))
+  const deliveries = every(600, 'sweeping deliveries that are over', () => forgetDeliveries(database))
   const checkpoint = every(config.checkpoint_seconds, 'writing a checkpoint', async () => {
     try {
       metrics.checkpointed(await writeCheckpoint(database, checkpoints))
@@ -140,7 +142,8 @@ const start = async () => {
     if (stopping) return
     stopping = true
     log.info({ because }, 'stopping')
-    for (const { timer } of [sweep, proofs, events, checkpoint, counts, keys, signers, tasks, allocations, access]) clearInterval(timer)
+    for (const { timer } of [sweep, proofs, events, deliveries, checkpoint, counts, keys, signers, tasks, allocations, access])
+      clearInterval(timer)
     // Requests under way are answered; what comes after gets no connection.
     renewal.stop()
     // The nodes' door first: what is still written aside ends with the other.

@@ -159,9 +159,7 @@ export const readState = async (sql: Sql): Promise<State> => {
       `select id, shared_runtime_id || ' ' || name || ' ' || version || ' ' || state as line from shared_runtime_credentials where state <> 'revoked'`,
     ),
     // That one is over is not told: nobody did it.
-    deliveries: await lineById(
-      `select id, subject_id || ' ' || case state when 'expired' then 'waiting' else state end as line from wrapped_deliveries where state <> 'revoked'`,
-    ),
+    deliveries: await lineById(`select id, subject_id || ' ' || state as line from wrapped_deliveries where state <> 'revoked'`),
     task_signers: new Map(task_signers.map(({ kid, state }) => [kid, state])),
     probes: await lines(`select id::text as line from node_tasks where type = 'diag.health_probe' and state <> 'expired'`),
     signing_keys: new Map(signing_keys.map(({ kid, state }) => [kid, state])),

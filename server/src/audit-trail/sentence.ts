@@ -132,7 +132,7 @@ const told: Record<string, string> = {
   'shared_runtime.credential.list': 'read which secrets are left for the runtime',
   'shared_runtime.credential.revoke': 'took back version {version} of the secret {name} of the runtime {display_name}',
   'shared_runtime.delete': 'ended the shared runtime {display_name}',
-  'shared_runtime.deliveries.end': 'ended {count} deliveries that waited for the operator of the runtime {display_name}',
+  'shared_runtime.deliveries.end': 'ended {deliveries_ended_count} deliveries that waited for the operator of the runtime {display_name}',
   'shared_runtime.disable': 'disabled the shared runtime {display_name}',
   'shared_runtime.enable': 'enabled the shared runtime {display_name}',
   'shared_runtime.members.read': 'read the members of the runtime',

@@ -61,7 +61,7 @@ const expected: Record<string, string> = {
   token_cutoffs: 'raw',
   used_proofs: 'rad',
   users: 'raw',
-  wrapped_deliveries: 'raw',
+  wrapped_deliveries: 'rawd',
 }
 
 test('the application has exactly these rights, and no other on any table', async () => {

@@ -26,11 +26,9 @@ export const insertDelivery = (_proof: Delivering, made: NewDelivery, now: strin
     from installation i
   returning id, ends_at`
 
-/** What nobody came for in time. */
-export const expireDeliveries = (_proof: Delivering, subject_id: string, now: string) => sql(Exactly({ id: Id('delivery') }))`
-  update wrapped_deliveries set state = 'expired', state_since = ends_at
-   where subject_id = ${subject_id} and state = 'waiting' and ends_at <= ${now}
-  returning id`
+export const countWaiting = ({ type, id }: Promised['requester'], now: string) => sql(Exactly({ count: Type.Integer() }))`
+  select count(*)::int as count from wrapped_deliveries d join installation i on i.epoch = d.epoch
+   where d.requester_type = ${type} and d.requester_id = ${id} and d.state = 'waiting' and d.ends_at > ${now}`
 
 /** No row: somebody was faster, or it is over. */
 export const openDelivery = (_proof: Delivering, id: string, now: string) => sql(Exactly({ id: Id('delivery') }))`
@@ -38,10 +36,15 @@ export const openDelivery = (_proof: Delivering, id: string, now: string) => sql
    where d.id = ${id} and d.state = 'waiting' and d.ends_at > ${now} and d.epoch = i.epoch
   returning d.id`
 
-/** What had its time is over already, and was not taken back. */
-export const endDeliveries = (_proof: Delivering, subject_ids: readonly string[], now: string) => sql(
-  Exactly({ id: Id('delivery'), state: Type.String() }),
-)`
-  update wrapped_deliveries set state = case when ends_at <= ${now} then 'expired' else 'revoked' end, state_since = ${now}
-   where subject_id = any(${subject_ids}::uuid[]) and state = 'waiting'
-  returning id, state`
+/** What had its time is over already, however much of it there is: it is not touched. */
+export const endDeliveries = (_proof: Delivering, subject_ids: readonly string[], now: string) => sql(Exactly({ id: Id('delivery') }))`
+  update wrapped_deliveries set state = 'revoked', state_since = ${now}
+   where subject_id = any(${subject_ids}::uuid[]) and state = 'waiting' and ends_at > ${now}
+  returning id`
+
+/** A day after they have ended nobody asks any more why one did not open. */
+export const forgetOver = (now: string, most: number) => sql(Exactly({ count: Type.Integer() }))`
+  with ended as (
+    select id from wrapped_deliveries where ends_at <= ${now}::timestamptz - interval '1 day' order by ends_at limit ${most}::int),
+  gone as (delete from wrapped_deliveries d using ended e where d.id = e.id returning 1)
+  select count(*)::int as count from gone`

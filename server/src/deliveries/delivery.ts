@@ -15,7 +15,7 @@ export const Delivery = Exactly({
   requester_type: OneOf(['user', 'service_account', 'shared_runtime_operator', 'workload']),
   requester_id: Type.String(),
   ends_at: Instant,
-  state: OneOf(['waiting', 'opened', 'expired', 'revoked']),
+  state: OneOf(['waiting', 'opened', 'revoked']),
 })
 export type Delivery = Static<typeof Delivery>
 

@@ -153,6 +153,14 @@ export const policyDefinitions = {
     scopes: ['global', 'tenant'],
     direction: 'tighten_lower',
   },
+  'deliveries.max_waiting_per_requester': {
+    type: 'integer',
+    purpose: 'How many wrapped deliveries may wait at a time for one who asked for them.',
+    default: 20,
+    bounds: { minimum: 1, maximum: 1000 },
+    scopes: ['global', 'tenant', 'project'],
+    direction: 'tighten_lower',
+  },
   'deliveries.ttl_seconds': {
     ...seconds('How long a wrapped delivery waits to be opened.', 60, 5, 600),
     ...shorterBelow,

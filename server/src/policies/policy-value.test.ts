@@ -34,6 +34,7 @@ test('DE-20 these, and no others, may be set for a tenant or a project: all but 
     'auth.max_operator_credentials_per_runtime tighten_lower',
     'auth.service_account_max_keys tighten_lower',
     'auth.service_account_token_ttl_seconds tighten_lower',
+    'deliveries.max_waiting_per_requester tighten_lower',
     'deliveries.ttl_seconds tighten_lower',
     'shared_runtimes.max_credentials_per_runtime tighten_lower',
     'tenancy.invitation_ttl_seconds most_specific',

@@ -31,7 +31,7 @@ export const depositRuntimeCredential =
     const before = await tx.maybe(lockCredentialNamed(runtime.id, name))
     if (!before || !isLive(before)) await requireRoom(work, organization, runtime)
     if (before) await tx.one(revokeCredential(organization, before.id, actor.id, reason ?? 'replaced', now))
-    const ended = before ? await endDeliveriesOf(work, organization, [before.id]) : []
+    const ended = before && (await endDeliveriesOf(work, organization, [before.id]))
     const id = newId('runtime credential')
     const envelope = seal(ring, new Secret(secret), boundOfCredential(id))
     const made = await tx.one(insertCredential(organization, { id, shared_runtime_id: runtime.id, name, envelope }, actor.id, now))
@@ -45,7 +45,7 @@ export const depositRuntimeCredential =
         display_name: runtime.display_name,
         name,
         version: made.version,
-        ...(before ? { updated: true, replaces: before.id, replaced_version: before.version, deliveries_ended: ended } : {}),
+        ...(before ? { updated: true, replaces: before.id, replaced_version: before.version, ...ended } : {}),
         reason,
       },
     })

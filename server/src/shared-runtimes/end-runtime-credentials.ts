@@ -8,14 +8,14 @@ type Subscriber = RuntimeSubscribers['onRuntimeDisabled'][number]
 /** What was promised to the operator of a runtime that rests is void; the secrets stay for when it runs again. */
 export const endRuntimeDeliveries: Subscriber = async (work, organization, { id, display_name }, reason) => {
   const subjects = (await work.tx.many(lockCredentialsOf(id))).map((credential) => credential.id)
-  const deliveries_ended = await endDeliveriesOf(work, organization, subjects)
-  if (deliveries_ended.length === 0) return
+  const ended = await endDeliveriesOf(work, organization, subjects)
+  if (ended.deliveries_ended_count === 0) return
   record(work, {
     action: 'shared_runtime.deliveries.end',
     resource_type: 'shared_runtime',
     resource_id: id,
     ...recordedIn(organization),
-    metadata: { display_name, deliveries_ended, count: deliveries_ended.length, reason },
+    metadata: { display_name, ...ended, reason },
   })
 }
 

@@ -14,12 +14,12 @@ export const revokeRuntimeCredential: Answering<typeof Op> = async (work, { para
   if (!credential) throw new Problem('runtime_credential_not_found')
   if (credential.state === 'revoked') throw new Problem('state_conflict', { state: credential.state })
   const { id, name, version } = await work.tx.one(revokeCredential(organization, credential.id, work.actor.id, reason, work.now))
-  const deliveries_ended = await endDeliveriesOf(work, organization, [id])
+  const ended = await endDeliveriesOf(work, organization, [id])
   record(work, {
     action: 'shared_runtime.credential.revoke',
     resource_type: 'shared_runtime_credential',
     resource_id: id,
     ...recordedIn(organization),
-    metadata: { shared_runtime_id: runtime.id, display_name: runtime.display_name, name, version, deliveries_ended, reason },
+    metadata: { shared_runtime_id: runtime.id, display_name: runtime.display_name, name, version, ...ended, reason },
   })
 }
