@@ -93,7 +93,7 @@ const Members = Named('RuntimeMembers', { sequence: Type.Integer(), reported_at:
 const Sequence = Type.Integer({
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: 'Counts up with each report; an earlier or equal one is ignored.',
+  description: 'Counts up with each report; an earlier or equal one is ignored. It begins anew when the runtime is enabled.',
 })
 const Reported = Named('ReportTaken', {
   is_taken: Type.Boolean({ description: 'False: a later report had come before.' }),
@@ -209,7 +209,7 @@ export const enableSharedRuntime = operation({
   ...moved,
   id: 'shared_runtime.enable',
   path: `${one}/enable`,
-  summary: 'Enable a disabled shared runtime again.',
+  summary: 'Enable a disabled shared runtime again: what it last reported stays, and the numbers of its reports begin anew.',
 })
 
 export const deleteSharedRuntime = operation({

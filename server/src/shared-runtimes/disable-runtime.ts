@@ -25,7 +25,7 @@ export const disableRuntime =
     return shownRuntime(disabled)
   }
 
-/** With the attachments, credentials and tokens that have stayed. */
+/** With the attachments, credentials and tokens that have stayed; its reports are numbered anew. */
 export const enableRuntime: Answering<typeof Enable> = async (work, { params, body: { reason } }) => {
   const { organization, runtime } = await authorizeToManage(work, params)
   if (runtime.state !== 'disabled') throw new Problem('state_conflict', { state: runtime.state })

@@ -14,6 +14,8 @@ beforeAll(async () => {
 afterAll(() => live.stop())
 
 const { org } = seeded
+const move = (id: string, verb: 'disable' | 'enable') => live.call('adam', 'POST', runtimes.one(id, `/${verb}`), { body: because })
+const member = (name: string, allocation_id: string | null = null) => ({ name, role: 'worker', state: 'ready', allocation_id })
 const refused = ({ status, body }: Answered) => [status, body?.code, body?.details?.reason_code]
 const denied = (reason_code: string) => [403, 'insufficient_permissions', reason_code]
 const runtimeOf = async (id: string) => (await live.call('adam', 'GET', runtimes.one(id))).body
@@ -87,5 +89,28 @@ describe('what an operator may not decide, or undo', () => {
     // People may let it again.
     expect((await rewrite(id, { eligible_project_ids: [project_id, other] })).status).toBe(200)
     expect((await attach(id, project_id, 'none')).status).toBe(201)
+  })
+})
+
+describe('numbers of reports', () => {
+  test('MI-04 X5 one that has said the highest number does not mute its runtime: enabling begins the numbers anew, and keeps what was said', async () => {
+    const id = await runtimes.made()
+    const status = (sequence: number) => runtimes.operate(id, 'PUT', '/status', { sequence, state: 'running', message: 'up' })
+    const members = (sequence: number, ...told: object[]) => runtimes.operate(id, 'PUT', '/members', { sequence, members: told })
+    const highest = Number.MAX_SAFE_INTEGER
+    expect([(await status(highest)).body, (await members(highest, member('a'))).body]).toEqual([
+      { is_taken: true, sequence: highest },
+      { is_taken: true, sequence: highest },
+    ])
+    expect((await status(highest)).body.is_taken).toBe(false)
+    await move(id, 'disable')
+    expect((await runtimeOf(id)).reported_sequence).toBe(highest)
+    const enabled = await move(id, 'enable')
+    expect(enabled.body).toMatchObject({ state: 'running', reported_state: 'running', reported_message: 'up', reported_sequence: 0 })
+    expect((await live.call('adam', 'GET', runtimes.one(id, '/members'))).body).toMatchObject({ sequence: 0, members: [member('a')] })
+    expect([(await status(1)).body, (await members(1)).body]).toEqual([
+      { is_taken: true, sequence: 1 },
+      { is_taken: true, sequence: 1 },
+    ])
   })
 })

@@ -51,10 +51,11 @@ export const restRuntime = (organization: Managing, id: string, by: string, reas
    where id = ${id} and org_id = ${organization.id} and state not in ('disabled', 'deleted')
   returning ${columns(RuntimeRow)}`
 
-/** As its operator last said that it was. */
+/** As its operator last said that it was. Its reports count from the beginning: whoever had said the highest number would have muted it for good. */
 export const resumeRuntime = (organization: Managing, id: string, now: string) => sql(RuntimeRow)`
   update shared_app_runtimes
-     set state = coalesce(reported_state, 'requested'), disabled_at = null, disabled_by = null, disable_reason = null, updated_at = ${now}
+     set state = coalesce(reported_state, 'requested'), reported_sequence = 0, members_sequence = 0,
+         disabled_at = null, disabled_by = null, disable_reason = null, updated_at = ${now}
    where id = ${id} and org_id = ${organization.id} and state = 'disabled'
   returning ${columns(RuntimeRow)}`
 
