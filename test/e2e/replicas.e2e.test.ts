@@ -37,7 +37,7 @@ describe('several servers on one database, asked before, during and after each r
 
   let enough = 0
   test('a build that caches for 200 ms is found out', async () => {
-    const found = sensitivityOf(await roundsToFind(scene, await servers(3, 'caches_for_200_ms'), 5))
+    const found = sensitivityOf(await roundsToFind([scene], await servers(3, 'caches_for_200_ms'), 5))
     expect(found.needed.filter(Number.isNaN)).toEqual([])
     enough = found.enough
   })

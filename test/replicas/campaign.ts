@@ -42,10 +42,11 @@ try {
   const scenes: Scene[] = []
   while (scenes.length < many) scenes.push(await sceneOn(world))
   const scene = scenes[0]!
+  const chance = chanceFrom(seed)
   line.delay(2)
   for (const build of values.control as Build[]) {
     const { all, stop } = await trio(build)
-    console.log({ build, ...sensitivityOf(await roundsToFind(scene, all, samples)) })
+    console.log({ build, ...sensitivityOf(await roundsToFind(scenes, all, samples, chance)) })
     await stop()
   }
   const { all } = await trio('sound')
@@ -55,7 +56,7 @@ try {
   const played: Round[] = []
   // A round that could not be played is red, and what was found until then is told all the same.
   await playTogether(scenes, all, rounds, {
-    chance: chanceFrom(seed),
+    chance,
     isEnough: (round, count) => {
       played.push(round)
       late += round.allows

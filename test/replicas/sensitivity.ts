@@ -1,16 +1,26 @@
+import type { Chance } from './access/chance.ts'
 import type { Scene } from './revokes.ts'
-import { playRounds } from './rounds.ts'
+import { playTogether } from './rounds.ts'
 
 const mostRounds = 200
 
-/** How many rounds a build with a mistake lasts until it is found, for each of several tries; never: not a number. */
-export const roundsToFind = async (scene: Scene, all: readonly string[], samples: number): Promise<number[]> => {
+/** How many rounds, played as the sound build's are, a build with a mistake lasts until it is found, for each of several tries; never: not a number. */
+export const roundsToFind = async (
+  scenes: readonly Scene[],
+  all: readonly string[],
+  samples: number,
+  chance?: Chance,
+): Promise<number[]> => {
   const needed: number[] = []
   for (let sample = 0; sample < samples; sample += 1) {
     // Each try begins with another kind of revoke.
-    const turned = { ...scene, revokes: [...scene.revokes.slice(sample * 3), ...scene.revokes.slice(0, sample * 3)] }
-    const played = await playRounds(turned, all, mostRounds, ({ allows }) => allows > 0)
-    needed.push(played.at(-1)!.allows > 0 ? played.length : Number.NaN)
+    const turned = scenes.map((scene) => ({
+      ...scene,
+      revokes: [...scene.revokes.slice(sample * 3), ...scene.revokes.slice(0, sample * 3)],
+    }))
+    const played = await playTogether(turned, all, mostRounds, { isEnough: ({ allows }) => allows > 0, ...(chance ? { chance } : {}) })
+    const found = played.findIndex(({ allows }) => allows > 0)
+    needed.push(found < 0 ? Number.NaN : found + 1)
   }
   return needed
 }
