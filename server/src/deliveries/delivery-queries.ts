@@ -6,8 +6,9 @@ import { type Delivering, Delivery, type Promised } from './delivery.ts'
 const Found = Exactly({ ...Delivery.properties, is_over: Type.Boolean(), is_of_epoch: Type.Boolean() })
 export type FoundDelivery = Static<typeof Found>
 
-export const findDelivery = (token_hash: Buffer, now: string) => sql(Found)`
-  select ${columns(Delivery, 'd')}, d.ends_at <= ${now} as is_over, d.epoch = i.epoch as is_of_epoch
+/** By the clock, and not by when the work began: it may have waited since. */
+export const findDelivery = (token_hash: Buffer) => sql(Found)`
+  select ${columns(Delivery, 'd')}, d.ends_at <= clock_timestamp() as is_over, d.epoch = i.epoch as is_of_epoch
     from wrapped_deliveries d cross join installation i where d.token_hash = ${token_hash}`
 
 interface NewDelivery extends Promised {
@@ -30,10 +31,10 @@ export const countWaiting = ({ type, id }: Promised['requester'], now: string) =
   select count(*)::int as count from wrapped_deliveries d join installation i on i.epoch = d.epoch
    where d.requester_type = ${type} and d.requester_id = ${id} and d.state = 'waiting' and d.ends_at > ${now}`
 
-/** No row: somebody was faster, or it is over. */
+/** No row: somebody was faster, or it is over by now, however long this work has waited for its turn. */
 export const openDelivery = (_proof: Delivering, id: string, now: string) => sql(Exactly({ id: Id('delivery') }))`
   update wrapped_deliveries d set state = 'opened', state_since = ${now} from installation i
-   where d.id = ${id} and d.state = 'waiting' and d.ends_at > ${now} and d.epoch = i.epoch
+   where d.id = ${id} and d.state = 'waiting' and d.ends_at > clock_timestamp() and d.epoch = i.epoch
   returning d.id`
 
 /** What had its time is over already, however much of it there is: it is not touched. */

@@ -52,7 +52,7 @@ export const unwrapDelivery =
   async (work, { body }) => {
     const { tx, actor, now } = work
     const token = new Secret(body.wrapping_token)
-    const find = async () => (isSpelledAsToken(token.reveal()) ? tx.maybe(findDelivery(hashOfToken(token), now)) : undefined)
+    const find = async () => (isSpelledAsToken(token.reveal()) ? tx.maybe(findDelivery(hashOfToken(token))) : undefined)
     const refuse = (delivery: FoundDelivery | undefined, why: Why | undefined): never => {
       if (delivery && why) noteRefused(work, owners, delivery, why)
       throw new Problem('delivery_not_found')

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { alteredDatabase } from '../../../test/altered-database.ts'
 import { type Answered, type LiveServer, liveServer, seeded, testKeys } from '../../../test/live-server.ts'
@@ -6,6 +7,7 @@ import { parseKeyRing } from '../custody/key-ring.ts'
 import { forgetDeliveries } from '../deliveries/forget-deliveries.ts'
 import { rewrap } from '../installation/rewrap.ts'
 import { envelopeColumns } from '../wiring.ts'
+import { lockRuntime } from './shared-runtime-queries.ts'
 
 const { org } = seeded
 const because = { reason: 'because' }
@@ -327,6 +329,23 @@ describe('wrapped delivery', () => {
     const { body } = await deliver(id)
     expect(Date.parse(body.expires_at) - Date.now()).toBeLessThanOrEqual(10_000)
     await live.call('alice', 'DELETE', path, { body: because })
+  })
+
+  test('MI-11 one whose time is up while it is being opened does not open', async () => {
+    const { id } = await withSecret()
+    const expected = await nothing()
+    const { wrapping_token, delivery_id } = (await deliver(id)).body
+    let opening: Promise<Answered> | undefined
+    // Somebody changes the runtime, and takes his time.
+    await live.database.transaction('write', async (tx) => {
+      await tx.many(lockRuntime(org.aurora, id))
+      await live.sql(`update wrapped_deliveries set ends_at = clock_timestamp() + interval '300 milliseconds' where id = $1`, [delivery_id])
+      opening = open(id, wrapping_token)
+      await setTimeout(600)
+    })
+    expect(bytesOf(await opening!)).toEqual(expected)
+    expect(await stateOf(delivery_id)).toBe('waiting')
+    expect((await recordOf(delivery_id)).map(({ metadata }) => metadata.why)).toEqual(['expired'])
   })
 
   test('MI-11 no more wait at a time than the limit says, by however many it is asked at once; what is opened or over makes room', async () => {
