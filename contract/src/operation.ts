@@ -51,6 +51,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown, A
   readonly repeated_by: 'key' | 'request' | undefined
   /** The project may be named by `X-Project-ID`, since the path has none. */
   readonly takes_project_header: boolean
+  /** The member of the body that names what is asked for, of a shape that no secret has: what is refused is recorded with it. */
+  readonly target_named_by: string | undefined
   /** Asks the engine and nothing else: answered without a transaction of its own, and counted against the limit for decisions. */
   readonly is_decision: boolean
   readonly problems: readonly ProblemCode[]
@@ -79,6 +81,7 @@ interface Declared<P extends TProperties, Q extends TProperties, B extends TSche
   speaks?: Speech
   repeated_by?: 'request'
   takes_project_header?: boolean
+  target_named_by?: keyof Static<B> & string
   is_decision?: boolean
   problems: readonly ProblemCode[]
 }
@@ -118,6 +121,7 @@ export const operation = <
   speaks: declared.speaks ?? 'json',
   repeated_by: declared.effect === 'change' && declared.method !== 'GET' ? (declared.repeated_by ?? 'key') : undefined,
   takes_project_header: declared.takes_project_header ?? false,
+  target_named_by: declared.target_named_by,
   is_decision: declared.is_decision ?? false,
   problems: declared.problems,
 })

@@ -1,5 +1,4 @@
 import type { Operation } from '@gatehouse/contract/operation'
-import { uuidPattern } from '@gatehouse/contract/shapes'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
@@ -16,6 +15,7 @@ import { answeredBefore, idempotencyKeyOf, keep, type RequestHash } from './idem
 import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
 import { projectNamedBy, requireAgreement } from './project-header.ts'
 import { oneText } from './read-request.ts'
+import { idsIn, placeOf, targetOf } from './refused-target.ts'
 
 export interface Rails {
   readonly database: Database
@@ -114,35 +114,29 @@ const recordAside = async ({ database, append }: Rails, outer: Outer, note: (wor
   })
 }
 
-/** Of a path, what can only be an id: whatever else stands there is the caller's own text, and may be a secret. */
-const idsIn = (params: Asking['params']) => Object.fromEntries(Object.entries(params).filter(([, value]) => isId.test(value)))
-const isId = new RegExp(uuidPattern)
-
 /** The refusal outlives the rollback. Crossing tenants is the platform's business. */
 const recordRefusal = async (
   rails: Rails,
   operation: Operation,
   outer: Outer,
-  { params }: Pick<Asking, 'params'>,
+  { params, body }: Pick<Asking, 'params' | 'body'>,
   problem: Problem,
   countRefusal: CountRefusal,
 ): Promise<void> => {
   const denied = outer.trail.asked.findLast(({ allowed }) => !allowed) ?? outer.trail.asked.at(-1)
-  const own = denied?.is_member === true
-  // What an operator was refused is its own tenant's business, wherever it knocked.
-  const home = isWatched(outer.actor) ? (outer.actor.token?.tenant_id ?? null) : null
   const reason_code = denied?.reason_code ?? (problem.details as { reason_code?: string } | undefined)?.reason_code ?? problem.code
   const is_node = outer.actor.type === 'node_agent'
   // A node asks all the time: one that is broken, or taken, must not fill the record.
   const attempts = is_node ? countRefusal(outer.actor.id, reason_code) : 1
   if (!isWorthARow(attempts)) return
+  const { resource_type, resource_id } = denied ?? targetOf(operation, params)
+  const name = operation.target_named_by && (body as Record<string, unknown>)[operation.target_named_by]
   await recordAside(rails, outer, async (work) => {
     record(work, {
       action: operation.id,
-      resource_type: denied?.resource_type ?? 'operation',
-      resource_id: denied?.resource_id ?? null,
-      tenant_id: own ? denied.tenant_id : home,
-      project_id: own ? denied.project_id : null,
+      resource_type,
+      resource_id,
+      ...(await placeOf(work, params, denied)),
       result: isRefusal(problem) ? 'denied' : 'failed',
       reason_code,
       // A node that asks for what is not its own is broken or taken.
@@ -152,6 +146,7 @@ const recordRefusal = async (
         code: problem.code,
         asked: operation.actions,
         path: idsIn(params),
+        ...(name === undefined ? {} : { name }),
         ...(denied ? { decision_id: denied.decision_id } : {}),
         ...(is_node ? { attempts } : {}),
       },

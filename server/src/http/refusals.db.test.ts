@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { machineWithSecret } from '../../../test/machine-credential.ts'
+import { type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
+
+const { org, project } = seeded
+
+let live: LiveServer
+let runtimes: Runtimes
+let id: string
+let operator: string
+let account: string
+let account_id: string
+beforeAll(async () => {
+  live = await liveServer()
+  runtimes = runtimesOn(live)
+  id = await runtimes.made()
+  operator = await runtimes.tokenOf(id)
+  const machine = await machineWithSecret(live)
+  account_id = machine.service_account_id
+  account = (await machine.ask()).body.access_token
+})
+afterAll(() => live.stop())
+
+let asked = 0
+/** The one row that a refusal leaves. */
+const told = async (token: string, method: string, path: string, body?: object) => {
+  asked += 1
+  const correlation_id = `refused-${asked}`
+  const headers = { authorization: `Bearer ${token}`, 'x-request-id': correlation_id }
+  const { status } = await live.call(null, method, path, { ...(body ? { body } : {}), headers })
+  const rows = await live.auditOf(correlation_id)
+  expect([path, status, rows.length]).toEqual([path, expect.toSatisfy((code: number) => code === 403 || code === 404), 1])
+  return rows[0] as Record<string, unknown>
+}
+
+describe('what an operator was refused', () => {
+  test('MI-08 names what it asked about, also where it was refused before anything was judged', async () => {
+    const other = await runtimes.made()
+    const { body: attached } = await runtimes.attach(id, project.aurora)
+    const at = { actor_id: id, tenant_id: org.aurora, metadata: { shared_runtime_id: id } }
+    // By its class.
+    expect(await told(operator, 'DELETE', runtimes.one(id), { reason: 'because' })).toMatchObject({
+      ...{ ...at, resource_type: 'shared_runtime', resource_id: id, reason_code: 'permission_denied', project_id: null },
+    })
+    const path = runtimes.one(id, `/attachments/${attached.id}`)
+    expect(await told(operator, 'PATCH', path, { contribution_policy: 'all', reason: 'because' })).toMatchObject({
+      ...{ ...at, resource_type: 'shared_runtime_attachment', resource_id: attached.id, reason_code: 'permission_denied' },
+    })
+    // By its token.
+    expect(await told(operator, 'GET', runtimes.one(other))).toMatchObject({
+      ...{ ...at, resource_type: 'shared_runtime', resource_id: other, reason_code: 'scope_mismatch' },
+    })
+    expect(await told(operator, 'GET', runtimes.one(id, '', org.borealis))).toMatchObject({
+      ...{ ...at, resource_type: 'shared_runtime', resource_id: id, reason_code: 'scope_mismatch' },
+    })
+  })
+
+  test('MI-08 AU-05 says the project where it is one of its own tenant; another’s is as one that is not there', async () => {
+    const rows = []
+    for (const each of [project.aurora, project.borealis, strange]) rows.push(await told(operator, 'GET', `/api/v1/projects/${each}`))
+    expect(rows).toMatchObject([
+      { tenant_id: org.aurora, resource_type: 'project', resource_id: project.aurora, project_id: project.aurora },
+      { tenant_id: org.aurora, resource_type: 'project', resource_id: project.borealis, project_id: null },
+      { tenant_id: org.aurora, resource_type: 'project', resource_id: strange, project_id: null },
+    ])
+  })
+
+  test('MI-11 MI-08 says which secret it asked for, by its name', async () => {
+    const deliver = (path: string, token = operator) => told(token, 'POST', path, { name: 'registry' })
+    const other = await runtimes.made()
+    const of_disabled = await runtimes.tokenOf(other)
+    await live.call('adam', 'POST', runtimes.one(other, '/disable'), { body: { reason: 'because' } })
+    const rows = [
+      await deliver(runtimes.one(id, '/credential-deliveries')),
+      await deliver(runtimes.one(other, '/credential-deliveries')),
+      await deliver(runtimes.one(id, '/credential-deliveries'), account),
+      await deliver(runtimes.one(other, '/credential-deliveries'), of_disabled),
+    ]
+    expect(rows.map(({ reason_code }) => reason_code)).toEqual([
+      'runtime_credential_not_found',
+      'scope_mismatch',
+      'permission_denied',
+      'membership_missing',
+    ])
+    for (const row of rows) expect(row).toMatchObject({ tenant_id: org.aurora, metadata: { name: 'registry' } })
+  })
+})
+
+describe('what a service account was refused', () => {
+  test('AU-01 MI-09 within its own tenant is told to that tenant', async () => {
+    const second = await runtimes.project()
+    const asks: [string, string, object][] = [
+      ['GET', runtimes.one(id), { resource_type: 'shared_runtime', resource_id: id, project_id: null }],
+      ['GET', `/api/v1/orgs/${org.aurora}/members`, { resource_type: 'organization', resource_id: org.aurora, project_id: null }],
+      ['GET', `/api/v1/projects/${second}`, { resource_type: 'project', resource_id: second, project_id: second }],
+    ]
+    for (const [method, path, row] of asks)
+      expect(await told(account, method, path)).toMatchObject({ actor_id: account_id, tenant_id: org.aurora, result: 'denied', ...row })
+  })
+
+  test('AU-01 AU-05 across tenants is told to the platform, and so is what is nobody’s', async () => {
+    const paths = [org.borealis, strange].flatMap((each) => [`/api/v1/orgs/${each}/members`, runtimes.one(id, '', each)])
+    const projects = [project.borealis, strange].map((each) => `/api/v1/projects/${each}`)
+    for (const path of [...paths, ...projects])
+      expect(await told(account, 'GET', path)).toMatchObject({ actor_id: account_id, tenant_id: null, project_id: null, result: 'denied' })
+  })
+})
