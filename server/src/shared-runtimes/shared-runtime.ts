@@ -35,8 +35,11 @@ export interface RuntimeSubscribers {
 }
 
 /** What a record says of where; what the platform did in a tenant stands out in that tenant's own log. */
-export const recordedIn = (organization: RuntimesOf<Action>, project_id: string | null = null) => ({
-  tenant_id: organization.id as string,
+export const recordedIn = (
+  organization: RuntimesOf<Action>,
+  project_id: string | null = null,
+): { tenant_id: string; project_id: string | null; severity: Severity } => ({
+  tenant_id: organization.id,
   project_id,
-  severity: grantSeverity(authorityOf(organization)) as Severity,
+  severity: grantSeverity(authorityOf(organization)),
 })
