@@ -10,7 +10,7 @@ import { requireWithinCeiling } from '../roles/ceiling.ts'
 import { hashOf } from '../service-accounts/key-secret.ts'
 import type { Work } from '../work/work.ts'
 import { newOperatorSecret } from './operator-credential.ts'
-import { countLiveOperatorKeys, findOperatorKey, insertOperatorKey } from './operator-key-queries.ts'
+import { countLiveOperatorKeys, findOperatorKey, insertOperatorKey } from './operator-credential-queries.ts'
 import { authorizeToManage } from './runtime-scope.ts'
 import { type Managing, type RuntimeRow, recordedIn } from './shared-runtime.ts'
 

@@ -1,6 +1,6 @@
 import type { listOperatorCredentials as Op } from '@gatehouse/contract/operator-credentials'
 import { type Answering, listed } from '../http/answer.ts'
-import { operatorKeysIn } from './operator-key-queries.ts'
+import { operatorKeysIn } from './operator-credential-queries.ts'
 import { authorizeToSee } from './runtime-scope.ts'
 
 export const listOperatorCredentials: Answering<typeof Op> = async (work, { params, slice }) => {

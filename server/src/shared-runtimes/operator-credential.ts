@@ -1,12 +1,9 @@
 import { type Source, type Wanted, want } from '../epochs/fresh.ts'
 import { secretsBeginning } from '../kernel/spelled-secret.ts'
-import { type OperatorKeyRow, operatorKeysOf } from './operator-credential-queries.ts'
+import { type OperatorKey, operatorKeysOf } from './operator-credential-queries.ts'
 
 /** The secrets of operators are known from those of service accounts by how they begin. */
 export const { make: newOperatorSecret } = secretsBeginning('ghro_')
-
-/** One as any credential is proved; operators have secrets alone, and register no keys. */
-export type OperatorKey = OperatorKeyRow & { readonly alg: null; readonly public_jwk: null }
 
 /** What a caller names when he says which one he holds. */
 interface Named {
@@ -28,7 +25,7 @@ const operatorKeys: Source<Named, OperatorKey> = {
       ),
     )
     const found: (OperatorKey | undefined)[] = named.map(() => undefined)
-    for (const { n, ...row } of rows) found[n - 1] = { ...row, alg: null, public_jwk: null }
+    for (const { n, ...row } of rows) found[n - 1] = row
     return found
   },
 }

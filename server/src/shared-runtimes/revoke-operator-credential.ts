@@ -2,7 +2,7 @@ import type { revokeOperatorCredential as Op } from '@gatehouse/contract/operato
 import { record } from '../audit/record.ts'
 import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
-import { findOperatorKey, revokeOperatorKey, revokeOperatorKeysOf } from './operator-key-queries.ts'
+import { findOperatorKey, revokeOperatorKey, revokeOperatorKeysOf } from './operator-credential-queries.ts'
 import { authorizeToManage } from './runtime-scope.ts'
 import { type RuntimeSubscribers, recordedIn } from './shared-runtime.ts'
 
