@@ -327,6 +327,8 @@ export const reportRuntimeMembers = operation({
   method: 'PUT',
   path: `${one}/members`,
   summary: 'The operator says which members its runtime has now: the whole list.',
+  description:
+    'A member may name an allocation that the operator would find in its list of allocations; any other is 404 `allocation_not_found`.',
   actors: operator,
   action: 'shared_runtime.report',
   effect: 'change',
@@ -341,6 +343,8 @@ export const listRuntimeMembers = operation({
   method: 'GET',
   path: `${one}/members`,
   summary: 'The members that a runtime last reported.',
+  description:
+    'A member’s `allocation_id` is told while the allocation is contributed to the runtime and whoever asks may read it; otherwise it is null.',
   actors: peopleAndOperator,
   action: read,
   effect: 'read',

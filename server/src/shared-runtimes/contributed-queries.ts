@@ -1,4 +1,4 @@
-import { Exactly, Id, Nullable, OneOf } from '@gatehouse/contract/shapes'
+import { Exactly, Nullable, OneOf } from '@gatehouse/contract/shapes'
 import { contributionPolicies } from '@gatehouse/contract/shared-runtimes'
 import Type from 'typebox'
 import { AllocationRow } from '../allocations/allocation.ts'
@@ -14,10 +14,8 @@ export const contributedTo = (shared_runtime_id: string, after: string | null, l
    where t.shared_runtime_id = ${shared_runtime_id} and (${after}::uuid is null or a.id > ${after}::uuid)
    order by a.id limit ${limit}`
 
-export const contributedAmong = (shared_runtime_id: string, allocation_ids: readonly string[]) => sql(
-  Exactly({ id: Id('allocation'), project_id: Id('project') }),
-)`
-  select a.id, a.project_id from allocations a ${contributed}
+export const contributedAmong = (shared_runtime_id: string, allocation_ids: readonly string[]) => sql(AllocationRow)`
+  select ${columns(AllocationRow, 'a')} from allocations a ${contributed}
    where t.shared_runtime_id = ${shared_runtime_id} and a.id = any(${allocation_ids}::uuid[])`
 
 /** A runtime of the tenant, and what the project contributes to it; null: it is not attached. */

@@ -4,15 +4,10 @@ import Type from 'typebox'
 import type { Action } from '../authz/actions.ts'
 import type { Authorized } from '../authz/authorize.ts'
 import { sql } from '../db/statement.ts'
-import { contributed } from './contributed-queries.ts'
 
-/** With its allocation as long as that is contributed: what a project took back is not told any more. */
+/** As they were reported: who may be told their allocations is another question. */
 export const membersOf = (shared_runtime_id: string) => sql(RuntimeMember)`
-  select m.name, m.role, m.state,
-         case when exists (
-           select 1 from allocations a ${contributed} where a.id = m.allocation_id and t.shared_runtime_id = m.shared_runtime_id)
-           then m.allocation_id end as allocation_id
-    from shared_runtime_members m where m.shared_runtime_id = ${shared_runtime_id} order by m.name`
+  select name, role, state, allocation_id from shared_runtime_members where shared_runtime_id = ${shared_runtime_id} order by name`
 
 const Named = Exactly({ name: Type.String() })
 

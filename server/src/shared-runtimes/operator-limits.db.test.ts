@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
-import { type Runtimes, runtimesOn } from '../../../test/runtime-scene.ts'
+import { type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
 
 const because = { reason: 'because' }
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => live.stop())
 
-const { org } = seeded
+const { org, project } = seeded
 const move = (id: string, verb: 'disable' | 'enable') => live.call('adam', 'POST', runtimes.one(id, `/${verb}`), { body: because })
 const member = (name: string, allocation_id: string | null = null) => ({ name, role: 'worker', state: 'ready', allocation_id })
 const refused = ({ status, body }: Answered) => [status, body?.code, body?.details?.reason_code]
@@ -112,5 +112,42 @@ describe('numbers of reports', () => {
       { is_taken: true, sequence: 1 },
       { is_taken: true, sequence: 1 },
     ])
+  })
+})
+
+describe('members and the rules of the projects', () => {
+  test('MI-04 X3 an allocation that its project hides cannot be named, and is told to nobody who may not read it', async () => {
+    const id = await runtimes.made()
+    await runtimes.attach(id, project.aurora, 'all')
+    const allocation_id = await runtimes.allocation()
+    const report = (sequence: number, named: string) =>
+      runtimes.operate(id, 'PUT', '/members', { sequence, members: [member('a', named), member('b')] })
+    const bytesOf = ({ status, text, body }: Answered) => [status, text.replace(body.correlation_id, '')]
+    const told = ({ body }: Answered): string | null => body.members[0].allocation_id
+    const toOperator = async () => told(await runtimes.operate(id, 'GET', '/members'))
+    expect((await report(1, allocation_id)).body).toEqual({ is_taken: true, sequence: 1 })
+    expect(await toOperator()).toBe(allocation_id)
+    // People are told exactly what a read of the allocation would show them.
+    const seen = new Set<boolean>()
+    for (const who of ['alice', 'adam', 'anna', 'asha']) {
+      const { status } = await live.call(who, 'GET', `/api/v1/allocations/${allocation_id}`)
+      const shown = told(await live.call(who, 'GET', runtimes.one(id, '/members')))
+      expect([who, shown]).toEqual([who, status === 200 ? allocation_id : null])
+      seen.add(status === 200)
+    }
+    expect(seen.size).toBe(2)
+
+    const rules = `/api/v1/projects/${project.aurora}/policies/constraints`
+    const forOperators = { in: { actor_type: ['shared_runtime_operator'] } }
+    const rule = { key: 'hide-members', actions: ['shared_runtime.allocation.read'], condition: forOperators, ...because }
+    const { body: made } = await live.call('alice', 'POST', rules, { body: rule })
+    const unknown = await report(2, strange)
+    expect(unknown.body.code).toBe('allocation_not_found')
+    expect(bytesOf(await report(2, allocation_id))).toEqual(bytesOf(unknown))
+    expect(await toOperator()).toBeNull()
+    expect(told(await live.call('asha', 'GET', runtimes.one(id, '/members')))).toBe(allocation_id)
+    await live.call('alice', 'DELETE', `${rules}/${made.id}`, { body: because })
+    expect(await toOperator()).toBe(allocation_id)
+    expect((await report(2, allocation_id)).body.is_taken).toBe(true)
   })
 })

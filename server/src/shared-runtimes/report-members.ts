@@ -3,7 +3,7 @@ import { record } from '../audit/record.ts'
 import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Work } from '../work/work.ts'
-import { contributedAmong } from './contributed-queries.ts'
+import { readContributed } from './contributed-allocation.ts'
 import { forgetMembers, insertMembers, membersOf } from './member-queries.ts'
 import { authorizeToOperate, authorizeToSee } from './runtime-scope.ts'
 import { recordedIn } from './shared-runtime.ts'
@@ -16,11 +16,10 @@ const requireDistinct = (members: readonly RuntimeMember[]): void => {
 
 /** The projects whose allocations are named. One that the runtime may not see is like one that is not there. */
 const projectsNamed = async (work: Work, shared_runtime_id: string, members: readonly RuntimeMember[]): Promise<string[]> => {
-  const named = [...new Set(members.flatMap(({ allocation_id }) => allocation_id ?? []))]
-  if (named.length === 0) return []
-  const seen = await work.tx.many(contributedAmong(shared_runtime_id, named))
-  if (seen.length !== named.length) throw new Problem('allocation_not_found')
-  return [...new Set(seen.map(({ project_id }) => project_id))]
+  const named = new Set(members.flatMap(({ allocation_id }) => allocation_id ?? []))
+  const seen = await readContributed(work, shared_runtime_id, [...named])
+  if (seen.length !== named.size) throw new Problem('allocation_not_found')
+  return [...new Set(seen.map(({ project_id }) => project_id))].sort()
 }
 
 /** The whole list, in the place of the one before; one that is not later than that is ignored. */
@@ -45,8 +44,19 @@ export const reportMembers: Answering<typeof Report> = async (work, { params, bo
   return { is_taken, sequence: is_taken ? sequence : runtime.members_sequence }
 }
 
+/** Each with its allocation as far as that is contributed, and whoever asks may read it: what a project took back, or hides, is not told. */
 export const readMembers: Answering<typeof Read> = async (work, { params }) => {
   const { runtime } = await authorizeToSee(work, 'tenant.shared_runtime.read', params)
   const { members_sequence: sequence, members_reported_at: reported_at } = runtime
-  return { sequence, reported_at, members: await work.tx.many(membersOf(runtime.id)) }
+  const members = await work.tx.many(membersOf(runtime.id))
+  const readable = await readContributed(
+    work,
+    runtime.id,
+    members.map(({ allocation_id }) => allocation_id),
+  )
+  const told = new Set(readable.map(({ id }) => id))
+  const shown = members.map((member) =>
+    member.allocation_id && told.has(member.allocation_id) ? member : { ...member, allocation_id: null },
+  )
+  return { sequence, reported_at, members: shown }
 }

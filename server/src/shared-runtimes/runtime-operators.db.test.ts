@@ -147,7 +147,7 @@ describe('what an operator reports', () => {
     ]
     const member = (name: string, allocation_id: string | null = null) => ({ name, role: 'worker', state: 'ready', allocation_id })
     const report = (sequence: number, ...members: object[]) => runtimes.operate(id, 'PUT', '/members', { sequence, members })
-    const read = async () => (await live.call('anna', 'GET', runtimes.one(id, '/members'))).body.members
+    const read = async () => (await live.call('asha', 'GET', runtimes.one(id, '/members'))).body.members
     expect((await report(1, member('b', tagged), member('a'))).body).toEqual({ is_taken: true, sequence: 1 })
     const first = [member('a'), member('b', tagged)]
     expect(await read()).toEqual(first)
