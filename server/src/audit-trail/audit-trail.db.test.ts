@@ -166,6 +166,53 @@ test('SG-13 that a grant was changed is told otherwise than that it was made', (
   )
 })
 
+test('MI-08 a report that was not taken is told as one that was ignored', () => {
+  const row = {
+    action: 'shared_runtime.status.report',
+    actor_type: 'shared_runtime_operator',
+    actor_id: 'r',
+    actor_name: null,
+    resource_type: 'shared_runtime',
+    resource_id: 'r',
+    result: 'success',
+    reason_code: null,
+    metadata: { display_name: 'slurm', state: 'running', sequence: 7, members: 3, is_taken: true },
+  } as const
+  const members = { ...row, action: 'shared_runtime.members.report' }
+  const late = { ...row.metadata, is_taken: false }
+  const who = 'Somebody (shared_runtime_operator r)'
+  expect([row, { ...row, metadata: late }, members, { ...members, metadata: late }].map(sentenceOf)).toEqual([
+    `${who} reported the runtime slurm as running (report 7): shared_runtime r.`,
+    `${who} reported the runtime slurm as running (report 7), too late to count: shared_runtime r.`,
+    `${who} reported 3 members of the runtime slurm (report 7): shared_runtime r.`,
+    `${who} reported 3 members of the runtime slurm (report 7), too late to count: shared_runtime r.`,
+  ])
+})
+
+test('MI-11 what is recorded to be refused is told in its own words; a refused operation in those of all', () => {
+  const row = {
+    action: 'delivery.refuse',
+    actor_type: 'shared_runtime_operator',
+    actor_id: 'r',
+    actor_name: null,
+    resource_type: 'delivery',
+    resource_id: 'd',
+    result: 'denied',
+    reason_code: 'delivery_not_found',
+    metadata: { name: 'registry', version: 2, why: 'opened_before' },
+  } as const
+  const who = 'Somebody (shared_runtime_operator r)'
+  const told = `${who} tried to open a delivery of version 2 of registry, and got nothing (opened_before): delivery d.`
+  expect(sentenceOf(row)).toBe(told)
+  expect(sentenceOf({ ...row, action: 'delivery.unwrap' })).toBe(told)
+  expect(sentenceOf({ ...row, action: 'delivery.unwrap', metadata: {} })).toBe(
+    `${who} was refused delivery.unwrap on delivery d: delivery_not_found.`,
+  )
+  expect(sentenceOf({ ...row, action: 'auth.token.deny', metadata: { why: 'scope' } })).toBe(
+    `${who} asked for a token and got none (scope): delivery d.`,
+  )
+})
+
 test('AU-01 what a node does is told of the node: by its name to the platform, by its id to tenants', async () => {
   const stage = await accessStage(live, {}, { name: 'gpu-told' })
   await stage.allocation('asha')

@@ -40,7 +40,7 @@ const told: Record<string, string> = {
   'audit_log.list_of_project': 'read the record of the project',
   'audit_log.verify': 'verified the record',
   'auth.service_account_token.issue': 'asked for a token',
-  'auth.token.deny': 'asked for a token and got none ({why})',
+  'auth.shared_runtime_operator_token.issue': 'asked for a token',
   'auth.token.list_of_project': 'read which tokens were issued in the project',
   'auth.token.list_of_shared_runtime': 'read which tokens were issued to the operator of the runtime',
   'auth.token.revoke': 'ended tokens of the {subject_type} {subject_id}',
@@ -48,7 +48,6 @@ const told: Record<string, string> = {
   'oauth.token.introspect': 'asked whether a token counts',
   'oauth.token.issue': 'asked for a token',
   'oauth.token.revoke': 'gave a token back',
-  'delivery.refuse': 'tried to open a delivery of version {version} of {name}, and got nothing ({why})',
   'delivery.unwrap': 'opened a delivery of version {version} of {name}',
   'development.move': 'moved {people} development people to another provider',
   'development.seed': 'seeded {people} development people',
@@ -60,7 +59,6 @@ const told: Record<string, string> = {
   'invitation.end_with_membership': 'ended {count} invitations with the membership of {user_id}',
   'node.agent_version': 'runs version {agent_version} of the agent',
   'node.authority.create': 'made the authority that vouches for nodes',
-  'node.certificate.refuse': 'showed a certificate that is no node’s ({why})',
   'node.certificate.renew': 'renewed the certificate of the node',
   'node.create': 'registered the node {name}',
   'node.drain': 'let nothing more be placed on the node {name}',
@@ -163,10 +161,24 @@ const toldOfUpdate: Record<string, string> = {
   'allocation.access_grant.create': 'changed until when and why {grantee_user_id} is let in with the key {fingerprint}',
 }
 
+/** The same where a report came later than one that was taken before it (`is_taken` is false). */
+const toldOfLate: Record<string, string> = {
+  'shared_runtime.members.report': 'reported {members} members of the runtime {display_name} (report {sequence}), too late to count',
+  'shared_runtime.status.report': 'reported the runtime {display_name} as {state} (report {sequence}), too late to count',
+}
+
+/** What was refused for a reason that the record knows and the caller does not (`why`). */
+const toldOfRefusal: Record<string, string> = {
+  'auth.token.deny': 'asked for a token and got none ({why})',
+  'delivery.refuse': 'tried to open a delivery of version {version} of {name}, and got nothing ({why})',
+  'delivery.unwrap': 'tried to open a delivery of version {version} of {name}, and got nothing ({why})',
+  'node.certificate.refuse': 'showed a certificate that is no node’s ({why})',
+}
+
 /** Has a sentence of its own shape. */
 const rejected = 'auth.token.reject'
 
-export const toldActions: ReadonlySet<string> = new Set([...Object.keys(told), rejected])
+export const toldActions: ReadonlySet<string> = new Set([...Object.keys(told), ...Object.keys(toldOfRefusal), rejected])
 
 const filled = (template: string, metadata: unknown): string =>
   template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -180,14 +192,19 @@ const whoDid = ({ actor_type, actor_id, actor_name }: Told): string => {
   return `${actor_name ?? 'Somebody'} (${actor_type} ${actor_id})`
 }
 
+const templateOf = ({ action, result, metadata }: Told): string | undefined => {
+  const { updated, is_taken, why } = (metadata ?? {}) as { updated?: unknown; is_taken?: unknown; why?: unknown }
+  if (result !== 'success') return why === undefined ? undefined : toldOfRefusal[action]
+  return (updated === true ? toldOfUpdate[action] : undefined) ?? (is_taken === false ? toldOfLate[action] : undefined) ?? told[action]
+}
+
 /** One row as a sentence. Names are as their owners wrote them; whoever shows them must treat them as text. */
 export const sentenceOf = (row: Told): string => {
   const who = whoDid(row)
-  const is_update = (row.metadata as { updated?: unknown } | null)?.updated === true
-  const what = (is_update ? toldOfUpdate[row.action] : undefined) ?? told[row.action]
+  const what = templateOf(row)
   const which = row.resource_id === null ? row.resource_type : `${row.resource_type} ${row.resource_id}`
   // Counted, not recorded one by one: there is nobody to name.
   if (row.action === rejected) return filled(`{count} requests were refused before anybody was known: ${row.reason_code}.`, row.metadata)
-  if (row.result === 'success') return `${who} ${what ? filled(what, row.metadata) : `did ${row.action}`}: ${which}.`
+  if (what || row.result === 'success') return `${who} ${what ? filled(what, row.metadata) : `did ${row.action}`}: ${which}.`
   return `${who} was refused ${row.action} on ${which}: ${row.reason_code}.`
 }
