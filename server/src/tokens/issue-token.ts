@@ -1,6 +1,5 @@
 import type { Operation } from '@gatehouse/contract/operation'
 import type { Append } from '../audit/append.ts'
-import { record } from '../audit/record.ts'
 import type { Database } from '../db/database.ts'
 import type { Fresh, FreshReader, Wanted } from '../epochs/fresh.ts'
 import { stampOf } from '../epochs/moment.ts'
@@ -13,9 +12,11 @@ import type { Sign } from '../keys/signer.ts'
 import { type Actor, newTrail, type Trail } from '../work/work.ts'
 import { type Binding, claimsOf, signedToken } from './claims.ts'
 import { commitIssued, type Issuance } from './commit-issued.ts'
+import type { TokenRow } from './issuing-queries.ts'
 import { judged, type Refusals, Refusing, type ToBeJudged } from './judge-issuance.ts'
 import { type MachineClass, type TokenType, typeOf } from './machine-class.ts'
 import type { DenialParts, DenialRecorder } from './record-denial.ts'
+import { recordIssued } from './record-issued.ts'
 import type { Bound, Grant, TokenRequest } from './token-policy.ts'
 
 export type { Exchange } from './judge-issuance.ts'
@@ -108,58 +109,31 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder) => {
     const access_token = await signedToken(sign, signing, typ, claims)
     const expires_at = instantOf(claims.exp)
     const { source_workflow_id, reason } = request
-    const resource = bound.resources[0]!
-    record(
-      { trail },
-      {
-        action: 'auth.token.issue',
-        resource_type: 'token',
-        resource_id: jti,
-        tenant_id: bound.org_id,
-        project_id: bound.project_id,
-        metadata: {
-          actor_type: actor.type,
-          actor_id: actor.id,
-          requested_actor_type: bound.actor_type,
-          requested_actor_id: bound.actor_id,
-          key_id: credential_id,
-          ...(parent && { parent_id: parent.id }),
-          ...(act && { act }),
-          audience,
-          scope: claims.scope,
-          resource_type: resource.type,
-          resource_id: resource.id,
-          expires_at,
-          credential_type: 'jwt_bearer',
-          ...(cnf_jkt === null ? {} : { cnf_jkt }),
-          ...(source_workflow_id === undefined ? {} : { source_workflow_id }),
-          ...(reason === undefined ? {} : { reason }),
-        },
-      },
-    )
+    const row: TokenRow = {
+      id: jti,
+      actor_type: bound.actor_type,
+      actor_id: bound.actor_id,
+      credential_id,
+      parent_id: parent?.id ?? null,
+      org_id: bound.org_id,
+      project_id: bound.project_id,
+      // What has no column of its own.
+      binding: Object.fromEntries(Object.entries(binding).filter(([claim]) => claim !== 'org_id' && claim !== 'project_id')),
+      typ,
+      kid: signing.kid,
+      audience,
+      scope,
+      cnf_jkt,
+      act,
+      epoch: installation_epoch,
+      issued_at,
+      expires_at,
+      source_workflow_id: source_workflow_id ?? null,
+      reason: reason ?? null,
+    }
+    recordIssued(trail, row, actor, bound.resources[0]!)
     const issuance: Issuance = {
-      row: {
-        id: jti,
-        actor_type: bound.actor_type,
-        actor_id: bound.actor_id,
-        credential_id,
-        parent_id: parent?.id ?? null,
-        org_id: bound.org_id,
-        project_id: bound.project_id,
-        // What has no column of its own.
-        binding: Object.fromEntries(Object.entries(binding).filter(([claim]) => claim !== 'org_id' && claim !== 'project_id')),
-        typ,
-        kid: signing.kid,
-        audience,
-        scope,
-        cnf_jkt,
-        act,
-        epoch: installation_epoch,
-        issued_at,
-        expires_at,
-        source_workflow_id: source_workflow_id ?? null,
-        reason: reason ?? null,
-      },
+      row,
       stamp: stampOf(moment, bound.org_id),
       doing: { actor, correlation_id: caller.correlation_id, source_ip: caller.source_ip, trail },
     }
