@@ -16,7 +16,9 @@ export const listAttachments: Answering<typeof List> = async (work, { params, qu
   const after = is_of_attached ? idAfter(runtime, slice.after) : slice.after
   const which = { is_detached: query.state === 'detached', is_of_attached }
   const rows = await work.tx.many(attachmentsOf(runtime, which, after, slice.limit + 1))
-  return listed(rows, slice, ({ id }) => (is_of_attached ? placeAmong(runtime, id) : id))
+  const page = listed(rows, slice, ({ id }) => (is_of_attached ? placeAmong(runtime, id) : id))
+  for (const { project_id } of page.items) work.trail.shown_of.add(project_id)
+  return page
 }
 
 export const readAttachment: Answering<typeof Read> = (work, { params }) => authorizeToSeeAttachment(work, params)

@@ -19,5 +19,6 @@ export const listContributed: Answering<typeof Op> = async (work, { params, slic
     after = rows.at(-1)!.id
   }
   const { items, after: last } = listed(seen, slice, ({ id }) => placeAmong(runtime, id))
+  for (const { project_id } of items) work.trail.shown_of.add(project_id)
   return { items: items.map(listedOf), after: last }
 }

@@ -16,6 +16,11 @@ afterAll(() => live.stop())
 const { org, project } = seeded
 const move = (id: string, verb: 'disable' | 'enable') => live.call('adam', 'POST', runtimes.one(id, `/${verb}`), { body: because })
 const member = (name: string, allocation_id: string | null = null) => ({ name, role: 'worker', state: 'ready', allocation_id })
+const recordOf = async (answered: Answered) => {
+  const rows = await live.auditOf(answered.headers.get('x-request-id')!)
+  expect(rows).toHaveLength(1)
+  return rows[0]!
+}
 const refused = ({ status, body }: Answered) => [status, body?.code, body?.details?.reason_code]
 const denied = (reason_code: string) => [403, 'insufficient_permissions', reason_code]
 const runtimeOf = async (id: string) => (await live.call('adam', 'GET', runtimes.one(id))).body
@@ -149,5 +154,36 @@ describe('members and the rules of the projects', () => {
     await live.call('alice', 'DELETE', `${rules}/${made.id}`, { body: because })
     expect(await toOperator()).toBe(allocation_id)
     expect((await report(2, allocation_id)).body.is_taken).toBe(true)
+  })
+})
+
+describe('what is recorded of an operator’s reads', () => {
+  test('MI-08 the projects of which it was shown something, and the project itself where it was one', async () => {
+    const id = await runtimes.made()
+    const other = await runtimes.project()
+    const both = [project.aurora, other].sort()
+    await runtimes.attach(id, project.aurora, 'tagged')
+    const read = async (more: string) => {
+      const answered = await runtimes.operate(id, 'GET', more)
+      const { action, project_id, metadata } = await recordOf(answered)
+      return { answered, told: [action, project_id, (metadata as { project_ids?: string[] }).project_ids] }
+    }
+    const one = [project.aurora, [project.aurora]]
+    expect((await read('/attachments')).told).toEqual(['shared_runtime.attachment.list', ...one])
+    expect((await read('/allocations')).told).toEqual(['shared_runtime.allocation.list', null, undefined])
+    const allocation_id = await runtimes.allocation(project.aurora, { shared_runtime_id: id })
+    expect((await read('/allocations')).told).toEqual(['shared_runtime.allocation.list', ...one])
+    await runtimes.operate(id, 'PUT', '/members', { sequence: 1, members: [member('a', allocation_id), member('b')] })
+    expect((await read('/members')).told).toEqual(['shared_runtime.members.read', ...one])
+
+    await runtimes.attach(id, other, 'all')
+    const elsewhere = await runtimes.allocation(other, {}, 'alice')
+    await runtimes.allocation(other, {}, 'alice')
+    await runtimes.operate(id, 'PUT', '/members', { sequence: 2, members: [member('a', allocation_id), member('b', elsewhere)] })
+    for (const more of ['/attachments', '/allocations', '/members']) expect((await read(more)).told.slice(1)).toEqual([null, both])
+    // A page is told by what is on it.
+    const { answered, told } = await read('/allocations?limit=1')
+    const [{ project_id }] = answered.body.items
+    expect(told.slice(1)).toEqual([project_id, [project_id]])
   })
 })

@@ -54,6 +54,7 @@ export const readMembers: Answering<typeof Read> = async (work, { params }) => {
     runtime.id,
     members.map(({ allocation_id }) => allocation_id),
   )
+  for (const { project_id } of readable) work.trail.shown_of.add(project_id)
   const told = new Set(readable.map(({ id }) => id))
   const shown = members.map((member) =>
     member.allocation_id && told.has(member.allocation_id) ? member : { ...member, allocation_id: null },

@@ -73,6 +73,8 @@ export interface Trail {
   readonly events: AuditEvent[]
   /** What is to happen if this work is refused, in the transaction that records the refusal: the work's own is rolled back. */
   readonly on_refusal: ((work: Work) => Promise<void>)[]
+  /** The projects of which a list or a look across several has shown something. */
+  readonly shown_of: Set<string>
   platform_role: string | null
   /** Of the actor, where an action of the platform was asked about. */
   platform_mismatch: PlatformMismatch | null
@@ -100,4 +102,11 @@ export const systemWork = (tx: Tx, id: string, correlation_id: string): Work => 
   trail: newTrail(),
 })
 
-export const newTrail = (): Trail => ({ asked: [], events: [], on_refusal: [], platform_role: null, platform_mismatch: null })
+export const newTrail = (): Trail => ({
+  asked: [],
+  events: [],
+  on_refusal: [],
+  shown_of: new Set(),
+  platform_role: null,
+  platform_mismatch: null,
+})
