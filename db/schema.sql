@@ -924,6 +924,7 @@ grant insert, select, update on shared_runtime_attachments to gatehouse_app;
 create table shared_runtime_credentials (
   id uuid not null,
   shared_runtime_id uuid not null,
+  org_id uuid not null,
   name text not null,
   version integer not null,
   envelope jsonb,
@@ -938,7 +939,7 @@ create table shared_runtime_credentials (
   constraint shared_runtime_credentials_pkey PRIMARY KEY (id),
   constraint shared_runtime_credentials_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint shared_runtime_credentials_revoked_by_fkey FOREIGN KEY (revoked_by) REFERENCES users(id),
-  constraint shared_runtime_credentials_shared_runtime_id_fkey FOREIGN KEY (shared_runtime_id) REFERENCES shared_app_runtimes(id),
+  constraint shared_runtime_credentials_runtime FOREIGN KEY (shared_runtime_id, org_id) REFERENCES shared_app_runtimes(id, org_id),
   constraint shared_runtime_credentials_epoch_check CHECK ((epoch > 0)),
   constraint shared_runtime_credentials_name_check CHECK (((name ~ '^[a-z0-9]([a-z0-9_.-]*[a-z0-9])?$'::text) AND (length(name) <= 63))),
   constraint shared_runtime_credentials_state_check CHECK ((state = ANY (ARRAY['active'::text, 'delivered'::text, 'revoked'::text]))),

@@ -107,10 +107,11 @@ create index shared_runtime_operator_credentials_of_runtime on shared_runtime_op
 -- room: shared-runtimes
 create table shared_runtime_credentials (
   id                 uuid primary key,
-  shared_runtime_id  uuid not null references shared_app_runtimes,
+  shared_runtime_id  uuid not null,
+  org_id             uuid not null,
   name               text not null check (name ~ '^[a-z0-9]([a-z0-9_.-]*[a-z0-9])?$' and length(name) <= 63),
   version            integer not null check (version > 0),
-  -- Gone when it is revoked or replaced.
+  -- Bound to the id, the tenant and the runtime. Gone when it is revoked or replaced.
   envelope           jsonb,
   epoch              integer not null check (epoch > 0),
   state              text not null check (state in ('active', 'delivered', 'revoked')),
@@ -120,6 +121,7 @@ create table shared_runtime_credentials (
   revoked_at         timestamptz,
   revoked_by         uuid references users,
   revoke_reason      text,
+  constraint shared_runtime_credentials_runtime foreign key (shared_runtime_id, org_id) references shared_app_runtimes (id, org_id),
   constraint shared_runtime_credentials_states check (
     num_nulls(revoked_at, revoked_by, revoke_reason) in (0, 3) and (state = 'revoked') = (revoked_at is not null)
     and (state = 'revoked') = (envelope is null) and (state <> 'delivered' or delivered_at is not null))

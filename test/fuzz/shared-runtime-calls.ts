@@ -22,9 +22,10 @@ const wrapping = (name: string): Secret => {
 }
 export const wrappingTokenOf = (name: string): string => wrapping(name).reveal()
 
+const isOf = (name: string) => (name === 'foreign' ? org.borealis : org.aurora)
+
 export const writeSharedRuntimes = async (sql: (text: string, values: unknown[]) => Promise<unknown>): Promise<void> => {
   const names = ['own', 'bare', 'disabled', 'end', 'foreign']
-  const isOf = (name: string) => (name === 'foreign' ? org.borealis : org.aurora)
   await sql(
     `insert into shared_app_runtimes (id, org_id, app_slug, app_version, display_name, runtime_backend, created_at, created_by, updated_at,
                                       state, disabled_at, disabled_by, disable_reason)
@@ -58,11 +59,12 @@ export const writeDeposits = async (
 ): Promise<void> => {
   const ring = parseKeyRing(testKeys)
   for (const { name, shared_runtime_id } of named) {
-    const id = credentialOf(name)
+    const [id, org_id] = [credentialOf(name), isOf(name)]
+    const envelope = seal(ring, new Secret(`left for ${name}`), boundOfCredential(id, org_id, shared_runtime_id))
     await sql(
-      `insert into shared_runtime_credentials (id, shared_runtime_id, name, version, envelope, epoch, state, created_at, created_by)
-       select $1, $2, 'sweep', 1, $3, epoch, 'active', now(), $4 from installation`,
-      [id, shared_runtime_id, JSON.stringify(seal(ring, new Secret(`left for ${name}`), boundOfCredential(id))), user('ada')],
+      `insert into shared_runtime_credentials (id, shared_runtime_id, org_id, name, version, envelope, epoch, state, created_at, created_by)
+       select $1, $2, $5, 'sweep', 1, $3, epoch, 'active', now(), $4 from installation`,
+      [id, shared_runtime_id, JSON.stringify(envelope), user('ada'), org_id],
     )
     await sql(
       `insert into wrapped_deliveries (id, kind, subject_id, org_id, requester_type, requester_id, token_hash, epoch, created_at, ends_at, state_since)

@@ -278,7 +278,7 @@ const operatorCredential = (changed: Record<string, string> = {}) =>
   })
 const runtimeCredential = (changed: Record<string, string> = {}) =>
   inserting('shared_runtime_credentials', {
-    ...{ ...ofRuntime, name: `'other'`, version: '1', envelope: `'{}'`, state: `'active'` },
+    ...{ ...ofRuntime, org_id: ':aurora', name: `'other'`, version: '1', envelope: `'{}'`, state: `'active'` },
     ...changed,
   })
 const revokedCredential = { state: `'revoked'`, envelope: 'null', revoked_at: 'now()', revoked_by: ':ada', revoke_reason: `'x'` }

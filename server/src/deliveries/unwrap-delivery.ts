@@ -1,5 +1,6 @@
 import type { unwrapDelivery as Op } from '@gatehouse/contract/runtime-credentials'
 import { record } from '../audit/record.ts'
+import { EnvelopeRefused } from '../custody/envelope.ts'
 import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import { Secret } from '../kernel/secret.ts'
@@ -8,7 +9,7 @@ import type { Delivery, DeliveryOwners } from './delivery.ts'
 import { type FoundDelivery, findDelivery, openDelivery } from './delivery-queries.ts'
 import { hashOfToken, isSpelledAsToken } from './wrapping-token.ts'
 
-type Why = 'other_requester' | 'opened_before' | 'expired' | 'revoked' | 'ended_by_restore'
+type Why = 'other_requester' | 'opened_before' | 'expired' | 'revoked' | 'ended_by_restore' | 'does_not_open'
 
 const isRequester = (actor: Actor, { requester_type, requester_id }: Delivery): boolean =>
   actor.type === requester_type && actor.id === requester_id
@@ -22,8 +23,8 @@ const whyNot = (actor: Actor, delivery: FoundDelivery): Why | undefined => {
   return delivery.is_over ? 'expired' : undefined
 }
 
-/** Either somebody else had the token before its owner, or somebody else has it now. */
-const isAlarming = (why: Why): boolean => why === 'opened_before' || why === 'other_requester'
+/** Somebody else had the token before its owner, or has it now; or somebody has written to the table who should not. */
+const isAlarming = (why: Why): boolean => why === 'opened_before' || why === 'other_requester' || why === 'does_not_open'
 
 /** The caller is told nothing; its tenant is told all. What crosses tenants is the platform's business. */
 const noteRefused = ({ trail, actor }: Work, owners: DeliveryOwners, delivery: Delivery, why: Why): void => {
@@ -68,7 +69,10 @@ export const unwrapDelivery =
       return refuse(since, since && (whyNot(actor, since) ?? 'revoked'))
     }
     const { name, version } = held
-    const secret = await held.take()
+    const secret = await held.take().catch((error: unknown) => {
+      if (error instanceof EnvelopeRefused) return refuse(delivery, 'does_not_open')
+      throw error
+    })
     record(work, {
       action: 'delivery.unwrap',
       resource_type: 'delivery',

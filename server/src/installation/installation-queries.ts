@@ -31,11 +31,20 @@ export const insertSecret = (name: string, envelope: string, now: string) => sql
   on conflict (name) do nothing
   returning name, envelope`
 
-const Found = Exactly({ id: Type.String(), envelope: Type.Unknown() })
+const Found = Exactly({ id: Type.String(), envelope: Type.Unknown(), bound_by: Type.Array(Type.String()) })
 
 /** Any table with envelopes, as its room describes it; the names come from code, never from a request. */
-export const sealedWithOtherKeys = (table: string, id: string, column: string, active_id: string, limit: number) => sql(Found)`
-  select ${identifier(id)}::text as id, ${identifier(column)} as envelope from ${identifier(table)}
+export const sealedWithOtherKeys = (
+  table: string,
+  id: string,
+  column: string,
+  bound_by: readonly string[],
+  active_id: string,
+  limit: number,
+) => sql(Found)`
+  select ${identifier(id)}::text as id, ${identifier(column)} as envelope,
+         array(select to_jsonb(t) ->> b.name from unnest(${bound_by}::text[]) with ordinality as b (name, n) order by b.n) as bound_by
+    from ${identifier(table)} t
    where ${identifier(column)} ->> 'key_id' is distinct from ${active_id} and ${identifier(column)} is not null
    order by 1 limit ${limit} for update`
 

@@ -13,7 +13,9 @@ export interface EnvelopeColumn {
   readonly table: string
   readonly id: string
   readonly column: string
-  readonly boundOf: (id: string) => string
+  /** Columns of the same row that its envelope is bound to beside the id. */
+  readonly bound_by?: readonly string[]
+  readonly boundOf: (id: string, ...bound_by: string[]) => string
 }
 
 export const installationEnvelopes: EnvelopeColumn = { table: 'installation_secrets', id: 'name', column: 'envelope', boundOf }
@@ -30,14 +32,15 @@ export const rewrap = async (
   append: Append,
 ): Promise<Record<string, number>> => {
   const counts: Record<string, number> = {}
-  for (const { table, id, column, boundOf: bound } of columns) {
+  for (const { table, id, column, bound_by = [], boundOf: bound } of columns) {
     const name = `${table}.${column}`
     counts[name] = 0
     for (let moved = -1; moved !== 0; counts[name] += moved)
       moved = await database.transaction('write', async (tx) => {
-        const rows = await tx.many(sealedWithOtherKeys(table, id, column, ring.active_id, 200))
+        const rows = await tx.many(sealedWithOtherKeys(table, id, column, bound_by, ring.active_id, 200))
         for (const row of rows) {
-          const envelope = seal(ring, unseal(ring, row.envelope, bound(row.id)), bound(row.id))
+          const place = bound(row.id, ...row.bound_by)
+          const envelope = seal(ring, unseal(ring, row.envelope, place), place)
           await tx.one(replaceEnvelope(table, id, column, row.id, JSON.stringify(envelope)))
         }
         if (rows.length > 0) {

@@ -33,7 +33,7 @@ export const depositRuntimeCredential =
     if (before) await tx.one(revokeCredential(organization, before.id, actor.id, reason ?? 'replaced', now))
     const ended = before && (await endDeliveriesOf(work, organization, [before.id]))
     const id = newId('runtime credential')
-    const envelope = seal(ring, new Secret(secret), boundOfCredential(id))
+    const envelope = seal(ring, new Secret(secret), boundOfCredential(id, organization.id, runtime.id))
     const made = await tx.one(insertCredential(organization, { id, shared_runtime_id: runtime.id, name, envelope }, actor.id, now))
     record(work, {
       action: 'shared_runtime.credential.deposit',

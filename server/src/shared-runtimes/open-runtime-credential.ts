@@ -28,7 +28,7 @@ export const runtimeCredentialDeliveries = (ring: KeyRing): DeliveryOwner => ({
     const { id, name, version, envelope } = credential
     const take = async () => {
       await tx.one(markDelivered(proof, id, now))
-      return unseal(ring, envelope, boundOfCredential(id))
+      return unseal(ring, envelope, boundOfCredential(id, org_id, runtime.id))
     }
     return { proof, name, version, take }
   },

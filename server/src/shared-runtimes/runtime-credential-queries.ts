@@ -42,9 +42,9 @@ interface NewCredential {
 }
 
 /** Versions of a name go on counting, also where all before were taken back. */
-export const insertCredential = (_proof: Managing, made: NewCredential, by: string, now: string) => sql(RuntimeCredential)`
-  insert into shared_runtime_credentials (id, shared_runtime_id, name, version, envelope, epoch, state, created_at, created_by)
-  select ${made.id}, ${made.shared_runtime_id}, ${made.name},
+export const insertCredential = (organization: Managing, made: NewCredential, by: string, now: string) => sql(RuntimeCredential)`
+  insert into shared_runtime_credentials (id, shared_runtime_id, org_id, name, version, envelope, epoch, state, created_at, created_by)
+  select ${made.id}, ${made.shared_runtime_id}, ${organization.id}, ${made.name},
          1 + coalesce((select max(version) from shared_runtime_credentials where shared_runtime_id = ${made.shared_runtime_id} and name = ${made.name}), 0),
          ${JSON.stringify(made.envelope)}::jsonb, i.epoch, 'active', ${now}, ${by}
     from installation i

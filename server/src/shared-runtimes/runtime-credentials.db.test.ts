@@ -7,6 +7,7 @@ import { parseKeyRing } from '../custody/key-ring.ts'
 import { forgetDeliveries } from '../deliveries/forget-deliveries.ts'
 import { rewrap } from '../installation/rewrap.ts'
 import { envelopeColumns } from '../wiring.ts'
+import { runtimeCredentialEnvelopes } from './runtime-credential.ts'
 import { lockRuntime } from './shared-runtime-queries.ts'
 
 const { org } = seeded
@@ -128,10 +129,45 @@ describe('secrets that are left for a runtime', () => {
       `update shared_runtime_credentials c set envelope = o.envelope from shared_runtime_credentials o where c.id = $1 and o.id = $2`,
       [one.credential.id, other.credential.id],
     )
-    const wrapping_token = await promised(one.id)
-    const swapped = await open(one.id, wrapping_token)
-    expect(swapped.status).toBe(500)
-    expect(swapped.text).not.toContain('canary')
+    const { wrapping_token, delivery_id } = (await deliver(one.id)).body
+    expect(bytesOf(await open(one.id, wrapping_token))).toEqual(await nothing())
+    expect((await recordOf(delivery_id)).map(({ severity, metadata }) => [severity, metadata.why])).toEqual([['high', 'does_not_open']])
+    await revoke(one.id, one.credential.id)
+  })
+
+  test('MI-11 moved to another runtime, of the same tenant or of another, it does not open there, also when it was sealed anew', async () => {
+    const neighbour = await runtimes.made()
+    const { body: foreign } = await runtimes.create({}, 'boris', org.borealis)
+    const places = [
+      { runtime: neighbour, org_id: org.aurora },
+      { runtime: foreign.id, org_id: org.borealis },
+    ]
+    for (const { runtime, org_id } of places) {
+      const { id, credential, secret } = await withSecret()
+      const move = (to: string, of: string) =>
+        live.sql('update shared_runtime_credentials set shared_runtime_id = $2, org_id = $3 where id = $1', [credential.id, to, of])
+      const tried = async () => {
+        const { wrapping_token, delivery_id } = (await deliver(runtime, 'db', { org_id })).body
+        expect(bytesOf(await open(runtime, wrapping_token, { org_id }))).toEqual(await nothing())
+        expect((await recordOf(delivery_id)).map(({ severity, tenant_id, metadata }) => [severity, tenant_id, metadata.why])).toEqual([
+          ['high', org_id, 'does_not_open'],
+        ])
+        expect(await stateOf(delivery_id)).toBe('waiting')
+      }
+      await move(runtime, org_id)
+      await tried()
+      // Whoever seals everything anew stops at what does not open, rather than seal it for where it was put.
+      const anew = (keys: string) => rewrap(live.database, parseKeyRing(keys), [runtimeCredentialEnvelopes], live.append)
+      const later = `later:${'l'.repeat(42)}A`
+      await expect(anew(`${later},${testKeys}`)).rejects.toThrow('does not open')
+      await move(id, org.aurora)
+      await anew(`${later},${testKeys}`)
+      await anew(`${testKeys},${later}`)
+      await move(runtime, org_id)
+      await tried()
+      await move(id, org.aurora)
+      expect((await open(id, await promised(id))).body.secret).toBe(secret)
+    }
   })
 
   test('MI-11 one of the same name is replaced: the next version, the old one gone and what waits of it void', async () => {
