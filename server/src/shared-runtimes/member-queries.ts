@@ -1,7 +1,6 @@
 import { Exactly } from '@gatehouse/contract/shapes'
 import { RuntimeMember } from '@gatehouse/contract/shared-runtimes'
 import Type from 'typebox'
-import type { Action } from '../authz/actions.ts'
 import type { Authorized } from '../authz/authorize.ts'
 import { sql } from '../db/statement.ts'
 
@@ -11,7 +10,10 @@ export const membersOf = (shared_runtime_id: string) => sql(RuntimeMember)`
 
 const Named = Exactly({ name: Type.String() })
 
-export const forgetMembers = (_proof: Authorized<Action, object>, shared_runtime_id: string) => sql(Named)`
+export const forgetMembers = (
+  _proof: Authorized<'tenant.shared_runtime.manage' | 'shared_runtime.report', object>,
+  shared_runtime_id: string,
+) => sql(Named)`
   delete from shared_runtime_members where shared_runtime_id = ${shared_runtime_id} returning name`
 
 export const insertMembers = (

@@ -1,11 +1,11 @@
 import { Exactly, Id } from '@gatehouse/contract/shapes'
 import type { SharedRuntime } from '@gatehouse/contract/shared-runtimes'
-import type { Action } from '../authz/actions.ts'
 import type { Authorized } from '../authz/authorize.ts'
 import { columns, sql } from '../db/statement.ts'
 import { type Managing, RuntimeRow } from './shared-runtime.ts'
 
 type Reporting = Authorized<'shared_runtime.report', object>
+type ChangingAttachments = Authorized<'tenant.shared_runtime.manage' | 'shared_runtime.attach' | 'shared_runtime.detach', object>
 
 /** A deleted one is nowhere to be seen. */
 export const findRuntime = (org_id: string, shared_runtime_id: string) => sql(RuntimeRow)`
@@ -67,12 +67,12 @@ export const endRuntime = (organization: Managing, id: string, by: string, reaso
   returning id`
 
 /** Cursors of before do not go on after it. */
-export const countAttachmentChange = (_proof: Authorized<Action, object>, id: string, now: string) => sql(RuntimeRow)`
+export const countAttachmentChange = (_proof: ChangingAttachments, id: string, now: string) => sql(RuntimeRow)`
   update shared_app_runtimes set attachments_version = attachments_version + 1, updated_at = ${now} where id = ${id}
   returning ${columns(RuntimeRow)}`
 
 /** Its operator cannot attach it by itself from then on; where it was on no list, nothing is written. */
-export const takeOffList = (_proof: Authorized<Action, object>, id: string, project_id: string, now: string) => sql(RuntimeRow)`
+export const takeOffList = (_proof: ChangingAttachments, id: string, project_id: string, now: string) => sql(RuntimeRow)`
   update shared_app_runtimes
      set eligible_project_ids = array_remove(eligible_project_ids, ${project_id}::uuid), version = version + 1, updated_at = ${now}
    where id = ${id} and ${project_id}::uuid = any(eligible_project_ids)
