@@ -1,3 +1,4 @@
+import type { Organization } from '@gatehouse/contract/organizations'
 import { type Attachment, contributionPolicies, type createAttachment as Op } from '@gatehouse/contract/shared-runtimes'
 import { record } from '../audit/record.ts'
 import type { Answering } from '../http/answer.ts'
@@ -6,7 +7,7 @@ import { Problem } from '../kernel/problem.ts'
 import { lockOrganization } from '../tenancy/organization-queries.ts'
 import type { Actor } from '../work/work.ts'
 import { insertAttachment } from './attachment-queries.ts'
-import { authorizeBehindLock } from './runtime-scope.ts'
+import { authorizeBehindLock, refuseAhead } from './runtime-scope.ts'
 import { type RuntimeRow, recordedIn } from './shared-runtime.ts'
 import { countAttachmentChange, projectsAmong } from './shared-runtime-queries.ts'
 
@@ -30,10 +31,15 @@ const requireDelegated = (
 export const attachProject: Answering<typeof Op> = async (work, { params, body: { project_id, contribution_policy, reason = null } }) => {
   const { actor, tx, now } = work
   const action = actor.type === 'user' ? 'tenant.shared_runtime.manage' : 'shared_runtime.attach'
+  const find = async (organization: Organization | undefined) => organization && tx.maybe(projectsAmong(organization.id, [project_id]))
+  const whereOf = (found: { id: string } | undefined) => ({
+    shared_runtime_id: params.shared_runtime_id,
+    project_id: found?.id ?? null,
+  })
+  await refuseAhead(work, action, params, async (organization) => whereOf(await find(organization)))
   const locked = await tx.maybe(lockOrganization(params.org_id))
-  const project = locked && (await tx.maybe(projectsAmong(locked.id, [project_id])))
-  const where = { shared_runtime_id: params.shared_runtime_id, project_id: project?.id ?? null }
-  const { organization, runtime } = await authorizeBehindLock(work, action, locked, where)
+  const project = await find(locked)
+  const { organization, runtime } = await authorizeBehindLock(work, action, locked, whereOf(project))
   if (!project) throw new Problem('project_not_found')
   requireDelegated(actor, runtime, contribution_policy)
   if (runtime.state === 'disabled') throw new Problem('state_conflict', { state: runtime.state })

@@ -6,7 +6,7 @@ import { Problem } from '../kernel/problem.ts'
 import { findOrganization, lockOrganization } from '../tenancy/organization-queries.ts'
 import type { Work } from '../work/work.ts'
 import { findAttachment } from './attachment-queries.ts'
-import { authorizeBehindLock, type RuntimeParams, runtimesOf } from './runtime-scope.ts'
+import { authorizeBehindLock, type RuntimeParams, refuseAhead, runtimesOf } from './runtime-scope.ts'
 import { findRuntime } from './shared-runtime-queries.ts'
 
 export interface AttachmentParams extends RuntimeParams {
@@ -42,6 +42,9 @@ export const authorizeToSeeAttachment = async (work: Work, params: AttachmentPar
 
 /** One that counts, and is about to be changed. Behind the lock of its organization nobody else attaches or detaches. */
 export const authorizeAttachment = async <A extends Action>(work: Work, action: A, params: AttachmentParams) => {
+  await refuseAhead(work, action, params, async (organization) =>
+    whereOf(work, params, (await find(work, organization, params)).attachment),
+  )
   const locked = await work.tx.maybe(lockOrganization(params.org_id))
   const found = await find(work, locked, params)
   const { organization, runtime } = await authorizeBehindLock(work, action, locked, whereOf(work, params, found.attachment))

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { alteredDatabase } from '../../../test/altered-database.ts'
 import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
 
@@ -185,5 +186,33 @@ describe('what is recorded of an operator’s reads', () => {
     const { answered, told } = await read('/allocations?limit=1')
     const [{ project_id }] = answered.body.items
     expect(told.slice(1)).toEqual([project_id, [project_id]])
+  })
+})
+
+describe('what an operator holds up', () => {
+  test('MI-05 X3 one that may not attach or detach takes no lock of its organization before it is refused', async () => {
+    const project_id = await runtimes.project()
+    const id = await runtimes.made({ delegated_actions: ['attach'], eligible_project_ids: [project_id] })
+    const bare = await runtimes.made()
+    const { body: attached } = await runtimes.attach(bare, project_id)
+    let locks = 0
+    const { url: base } = await live.replica((parts) => ({
+      ...parts,
+      database: alteredDatabase(parts.database, {
+        of: /from organizations where id = .* for no key update/s,
+        after: async () => {
+          locks += 1
+        },
+      }),
+    }))
+    const body = { project_id, contribution_policy: 'none' }
+    for (const answered of [
+      await runtimes.operate(bare, 'POST', '/attachments', body, { base }),
+      await runtimes.operate(bare, 'DELETE', `/attachments/${attached.id}`, because, { base }),
+      await runtimes.operate(id, 'POST', '/attachments', { ...body, project_id: project.aurora }, { base }),
+    ])
+      expect([answered.status, locks]).toEqual([403, 0])
+    expect((await runtimes.operate(id, 'POST', '/attachments', body, { base })).status).toBe(201)
+    expect(locks).toBe(1)
   })
 })

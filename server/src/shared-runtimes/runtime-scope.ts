@@ -46,6 +46,21 @@ export const authorizeToSee = async <A extends Action>(work: Work, action: A, { 
 }
 
 /**
+ * A machine is judged once before anything is locked, and then behind the locks as everybody is: by what it may not do it holds up nobody
+ * in its tenant.
+ */
+export const refuseAhead = async <A extends Action>(
+  work: Work,
+  action: A,
+  { org_id }: Pick<RuntimeParams, 'org_id'>,
+  whereIn: (organization: Organization | undefined) => Promise<Where>,
+): Promise<void> => {
+  if (work.actor.type === 'user') return
+  const found = await work.tx.maybe(findOrganization(org_id))
+  await authorize(work, action, runtimesOf(await whereIn(found)), found)
+}
+
+/**
  * One that is changed, by people or by its operator. Its organization is locked already: behind that lock everything changes that a
  * decision about it rests on, so whatever `where` says must have been read after it.
  */
