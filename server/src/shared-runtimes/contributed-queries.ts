@@ -5,7 +5,7 @@ import { AllocationRow } from '../allocations/allocation.ts'
 import { columns, sql, sqlPart } from '../db/statement.ts'
 
 /** Of attached projects, as far as each contributes; by what the allocation's own row says of where it belongs. */
-export const contributed = sqlPart(`
+const contributed = sqlPart(`
   join shared_runtime_attachments t on t.project_id = a.project_id and t.org_id = a.org_id and t.detached_at is null
    and (t.contribution_policy = 'all' or (t.contribution_policy = 'tagged' and a.shared_runtime_id = t.shared_runtime_id))`)
 
