@@ -380,13 +380,14 @@ const onRuntimes: Readonly<Record<string, Step>> = {
   },
   'shared_runtime.disable': moveRuntime,
   'shared_runtime.enable': moveRuntime,
-  'shared_runtime.delete': (state, { resource_id, metadata: { detached } }) => {
-    const ended = [...state.attachments].filter(([, line]) => line.startsWith(`${resource_id} `))
-    for (const [id] of ended) state.attachments.delete(id)
+  'shared_runtime.delete': (state, { resource_id, metadata: { attachments_ended } }) => {
+    // The first 200 have rows of their own before this one.
+    const left = [...state.attachments].filter(([, line]) => line.startsWith(`${resource_id} `))
+    for (const [id] of left) state.attachments.delete(id)
     state.runtime_members.delete(resource_id)
     for (const [key_id, line] of state.operator_keys) if (line.split(' ')[0] === resource_id) state.operator_keys.delete(key_id)
     cutOff(state, `actor ${resource_id}`)
-    return ended.length === detached.length && state.shared_runtimes.delete(resource_id)
+    return left.length === Math.max(0, attachments_ended - 200) && state.shared_runtimes.delete(resource_id)
   },
   'shared_runtime.attachment.create': (state, row) => {
     const { resource_id, project_id, metadata } = row
@@ -419,6 +420,8 @@ const onRuntimes: Readonly<Record<string, Step>> = {
     state.operator_keys.set(resource_id, `${shared_runtime_id} revoked`)
     return true
   },
+  'shared_runtime.operator_credential.end': (state, { resource_id, metadata: { count } }) =>
+    count > 0 && !state.shared_runtimes.has(resource_id),
   'shared_runtime.status.report': (state, { resource_id, metadata: { is_taken, state: to } }) => {
     const one = state.shared_runtimes.get(resource_id)
     if (!one || one.state === 'disabled') return false

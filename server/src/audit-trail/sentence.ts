@@ -136,6 +136,7 @@ const told: Record<string, string> = {
   'shared_runtime.members.read': 'read the members of the runtime',
   'shared_runtime.members.report': 'reported {members} members of the runtime {display_name} (report {sequence})',
   'shared_runtime.operator_credential.create': 'made a credential for the operator of the runtime {display_name}',
+  'shared_runtime.operator_credential.end': 'ended {count} credentials of the operator with the runtime {display_name}',
   'shared_runtime.operator_credential.list': 'read which credentials the operator of the runtime has',
   'shared_runtime.operator_credential.revoke': 'revoked a credential of the operator of the runtime {display_name}',
   'shared_runtime.read': 'read the runtime',

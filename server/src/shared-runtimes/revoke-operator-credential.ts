@@ -22,7 +22,18 @@ export const revokeOperatorCredential: Answering<typeof Op> = async (work, { par
   })
 }
 
-/** With its runtime each of them ends; that the runtime did is recorded by who deleted it. */
-export const endCredentialsOfRuntime: RuntimeSubscribers['onRuntimeDeleted'][number] = async (work, organization, { id }, reason) => {
-  await work.tx.many(revokeOperatorKeysOf(organization, id, work.actor.id, reason, work.now))
+/** With its runtime each of them ends. */
+export const endCredentialsOfRuntime: RuntimeSubscribers['onRuntimeDeleted'][number] = async (work, organization, runtime, reason) => {
+  const { id, display_name } = runtime
+  const ended = await work.tx.many(revokeOperatorKeysOf(organization, id, work.actor.id, reason, work.now))
+  if (ended.length === 0) return
+  const key_ids = ended.map((key) => key.id).sort()
+  record(work, {
+    action: 'shared_runtime.operator_credential.end',
+    resource_type: 'shared_runtime',
+    resource_id: id,
+    ...recordedIn(organization),
+    // No row grows with how many there were.
+    metadata: { display_name, count: key_ids.length, key_ids: key_ids.slice(0, 20), reason },
+  })
 }
