@@ -55,13 +55,13 @@ test.for(kills)(
       [asking.body.wrapping_token],
     )
     expect(delivery!.state).toBe('opened')
-    const recorded = await world.sql<{ action: string; severity: string }>(
-      'select action, severity from audit_logs where resource_id = $1 order by seq',
+    const recorded = await world.sql<{ action: string; result: string; severity: string }>(
+      'select action, result, severity from audit_logs where resource_id = $1 order by seq',
       [delivery!.id],
     )
     expect(recorded).toEqual([
-      { action: 'delivery.unwrap', severity: 'info' },
-      ...(outcome === 'spent' ? [{ action: 'delivery.refuse', severity: 'high' }] : []),
+      { action: 'delivery.unwrap', result: 'success', severity: 'info' },
+      ...(outcome === 'spent' ? [{ action: 'delivery.unwrap', result: 'denied', severity: 'high' }] : []),
     ])
   },
 )

@@ -191,7 +191,7 @@ test('MI-08 a report that was not taken is told as one that was ignored', () => 
 
 test('MI-11 what is recorded to be refused is told in its own words; a refused operation in those of all', () => {
   const row = {
-    action: 'delivery.refuse',
+    action: 'delivery.unwrap',
     actor_type: 'shared_runtime_operator',
     actor_id: 'r',
     actor_name: null,
@@ -202,12 +202,8 @@ test('MI-11 what is recorded to be refused is told in its own words; a refused o
     metadata: { name: 'registry', version: 2, why: 'opened_before' },
   } as const
   const who = 'Somebody (shared_runtime_operator r)'
-  const told = `${who} tried to open a delivery of version 2 of registry, and got nothing (opened_before): delivery d.`
-  expect(sentenceOf(row)).toBe(told)
-  expect(sentenceOf({ ...row, action: 'delivery.unwrap' })).toBe(told)
-  expect(sentenceOf({ ...row, action: 'delivery.unwrap', metadata: {} })).toBe(
-    `${who} was refused delivery.unwrap on delivery d: delivery_not_found.`,
-  )
+  expect(sentenceOf(row)).toBe(`${who} tried to open a delivery of version 2 of registry, and got nothing (opened_before): delivery d.`)
+  expect(sentenceOf({ ...row, metadata: {} })).toBe(`${who} was refused delivery.unwrap on delivery d: delivery_not_found.`)
   expect(sentenceOf({ ...row, action: 'auth.token.deny', metadata: { why: 'scope' } })).toBe(
     `${who} asked for a token and got none (scope): delivery d.`,
   )

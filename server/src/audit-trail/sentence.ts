@@ -171,7 +171,6 @@ const toldOfLate: Record<string, string> = {
 /** What was refused for a reason that the record knows and the caller does not (`why`). */
 const toldOfRefusal: Record<string, string> = {
   'auth.token.deny': 'asked for a token and got none ({why})',
-  'delivery.refuse': 'tried to open a delivery of version {version} of {name}, and got nothing ({why})',
   'delivery.unwrap': 'tried to open a delivery of version {version} of {name}, and got nothing ({why})',
   'node.certificate.refuse': 'showed a certificate that is no node’s ({why})',
 }

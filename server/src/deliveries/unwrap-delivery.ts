@@ -27,21 +27,16 @@ const whyNot = (actor: Actor, delivery: FoundDelivery): Why | undefined => {
 const isAlarming = (why: Why): boolean => why === 'opened_before' || why === 'other_requester' || why === 'does_not_open'
 
 /** The caller is told nothing; its tenant is told all. What crosses tenants is the platform's business. */
-const noteRefused = ({ trail, actor }: Work, owners: DeliveryOwners, delivery: Delivery, why: Why): void => {
-  trail.on_refusal.push(async (refusal) => {
-    const described = await owners[delivery.kind].describe(refusal, delivery.subject_id)
-    record(refusal, {
-      action: 'delivery.refuse',
-      resource_type: 'delivery',
-      resource_id: delivery.id,
-      tenant_id: actor.token?.tenant_id === delivery.org_id ? delivery.org_id : null,
-      project_id: null,
-      result: 'denied',
-      reason_code: 'delivery_not_found',
-      severity: isAlarming(why) ? 'high' : 'warning',
-      metadata: { kind: delivery.kind, subject_id: delivery.subject_id, ...described, why },
-    })
-  })
+const noteRefused = async (work: Work, owners: DeliveryOwners, delivery: Delivery, why: Why): Promise<void> => {
+  const described = await owners[delivery.kind].describe(work, delivery.subject_id)
+  work.trail.refused_about = {
+    resource_type: 'delivery',
+    resource_id: delivery.id,
+    tenant_id: work.actor.token?.tenant_id === delivery.org_id ? delivery.org_id : null,
+    project_id: null,
+    severity: isAlarming(why) ? 'high' : 'warning',
+    metadata: { kind: delivery.kind, subject_id: delivery.subject_id, ...described, why },
+  }
 }
 
 /**
@@ -54,14 +49,14 @@ export const unwrapDelivery =
     const { tx, actor, now } = work
     const token = new Secret(body.wrapping_token)
     const find = async () => (isSpelledAsToken(token.reveal()) ? tx.maybe(findDelivery(hashOfToken(token))) : undefined)
-    const refuse = (delivery: FoundDelivery | undefined, why: Why | undefined): never => {
-      if (delivery && why) noteRefused(work, owners, delivery, why)
+    const refuse = async (delivery: FoundDelivery | undefined, why: Why | undefined): Promise<never> => {
+      if (delivery && why) await noteRefused(work, owners, delivery, why)
       throw new Problem('delivery_not_found')
     }
 
-    const delivery = (await find()) ?? refuse(undefined, undefined)
+    const delivery = (await find()) ?? (await refuse(undefined, undefined))
     const why = whyNot(actor, delivery)
-    if (why) refuse(delivery, why)
+    if (why) return refuse(delivery, why)
     const held = await owners[delivery.kind].hold(work, delivery)
     const opened = held && (await tx.maybe(openDelivery(held.proof, delivery.id, now)))
     if (!opened) {

@@ -130,6 +130,7 @@ const recordRefusal = async (
   const attempts = is_node ? countRefusal(outer.actor.id, reason_code) : 1
   if (!isWorthARow(attempts)) return
   const { resource_type, resource_id } = denied ?? targetOf(operation, params)
+  const about = outer.trail.refused_about
   const name = operation.target_named_by && (body as Record<string, unknown>)[operation.target_named_by]
   await recordAside(rails, outer, async (work) => {
     record(work, {
@@ -141,6 +142,7 @@ const recordRefusal = async (
       reason_code,
       // A node that asks for what is not its own is broken or taken.
       severity: is_node ? 'high' : 'warning',
+      ...about,
       metadata: {
         status: problem.status,
         code: problem.code,
@@ -149,6 +151,7 @@ const recordRefusal = async (
         ...(name === undefined ? {} : { name }),
         ...(denied ? { decision_id: denied.decision_id } : {}),
         ...(is_node ? { attempts } : {}),
+        ...about?.metadata,
       },
     })
     noteMismatch(work)

@@ -68,13 +68,23 @@ const withSecret = async () => {
 const nothing = async () => bytesOf(await open(await runtimes.made(), 'ghwd_'.padEnd(54, 'A')))
 const stateOf = async (delivery_id: string) =>
   (await live.sql('select state from wrapped_deliveries where id = $1', [delivery_id]))[0]!.state
-const recordOf = async (id: string, action?: string) =>
+interface Row {
+  action: string
+  result: string
+  severity: string
+  actor_id: string
+  tenant_id: string | null
+  correlation_id: string
+  metadata: Record<string, unknown>
+}
+const recordOf = async (id: string, action?: string, result?: string) =>
   (
-    await live.sql<{ action: string; severity: string; actor_id: string; tenant_id: string | null; metadata: Record<string, unknown> }>(
-      `select action, severity, actor_id, tenant_id, metadata from audit_logs where (resource_id = $1 or metadata ->> 'subject_id' = $1) order by id`,
+    await live.sql<Row>(
+      `select action, result, severity, actor_id, tenant_id, correlation_id, metadata
+         from audit_logs where (resource_id = $1 or metadata ->> 'subject_id' = $1) order by id`,
       [id],
     )
-  ).filter((row) => action === undefined || row.action === action)
+  ).filter((row) => (action ?? row.action) === row.action && (result ?? row.result) === row.result)
 
 describe('secrets that are left for a runtime', () => {
   test('MI-11 a secret is left, listed by name, delivered to its operator, and in no other answer', async () => {
@@ -340,7 +350,7 @@ describe('wrapped delivery', () => {
     for (const none of ['x', 'ghwd_', `${wrapping_token}A`, wrapping_token.slice(0, -1), wrapping_token.toLowerCase(), ' '])
       expect(bytesOf(await open(id, none))).toEqual(expected)
 
-    const why = (await recordOf(delivery_id, 'delivery.refuse')).map(({ severity, actor_id, tenant_id, metadata }) => [
+    const why = (await recordOf(delivery_id, 'delivery.unwrap', 'denied')).map(({ severity, actor_id, tenant_id, metadata }) => [
       metadata.why,
       severity,
       actor_id,
@@ -352,9 +362,31 @@ describe('wrapped delivery', () => {
       ['other_requester', 'high', foreign.id, null],
       ...doors.map(() => ['opened_before', 'high', id, org.aurora]),
     ])
-    expect((await recordOf(late.delivery_id, 'delivery.refuse')).map(({ severity, metadata }) => [metadata.why, severity])).toEqual([
-      ['expired', 'warning'],
+    expect(
+      (await recordOf(late.delivery_id, 'delivery.unwrap', 'denied')).map(({ severity, metadata }) => [metadata.why, severity]),
+    ).toEqual([['expired', 'warning']])
+  })
+
+  test('MI-11 AU-01 each refusal to open one is a row, told of the delivery where there is one, in words of its own', async () => {
+    const [{ id }, other] = [await withSecret(), await withSecret()]
+    const { wrapping_token, delivery_id } = (await deliver(id)).body
+    const rowsOf = async ({ body }: Answered) => (await live.auditOf(body.correlation_id)) as unknown as Record<string, unknown>[]
+    const told = { action: 'delivery.unwrap', result: 'denied', reason_code: 'delivery_not_found', tenant_id: org.aurora }
+    const of = { ...told, resource_type: 'delivery', resource_id: delivery_id, severity: 'high' }
+    expect(await rowsOf(await open(other.id, wrapping_token))).toMatchObject([{ ...of, actor_id: other.id }])
+    await open(id, wrapping_token)
+    const again = await open(id, wrapping_token)
+    expect(await rowsOf(again)).toMatchObject([
+      { ...of, actor_id: id, metadata: { status: 404, shared_runtime_id: id, name: 'db', version: 1, why: 'opened_before' } },
     ])
+    expect(await rowsOf(await open(id, 'nobodys'))).toMatchObject([
+      { ...told, resource_type: 'operation', resource_id: null, severity: 'warning' },
+    ])
+    const log = await live.call('alice', 'GET', `/api/v1/orgs/${org.aurora}/audit-logs?limit=10`)
+    const shown = log.body.items.find((item: { correlation_id: string }) => item.correlation_id === again.body.correlation_id)
+    expect(shown.sentence).toContain(
+      `tried to open a delivery of version 1 of db, and got nothing (opened_before): delivery ${delivery_id}.`,
+    )
   })
 
   test('MI-11 how long it waits is a policy, which a tenant can shorten', async () => {
@@ -473,8 +505,8 @@ describe('wrapped delivery', () => {
     const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => open(id, wrapping_token, { base: doors[at % doors.length]! })))
     expect(answers.filter(({ status }) => status === 200).map(({ body }) => body.secret)).toEqual([secret])
     for (const lost of answers.filter(({ status }) => status !== 200)) expect(bytesOf(lost)).toEqual(expected)
-    expect(await recordOf(delivery_id, 'delivery.unwrap')).toHaveLength(1)
-    const lost = await recordOf(delivery_id, 'delivery.refuse')
+    expect(await recordOf(delivery_id, 'delivery.unwrap', 'success')).toHaveLength(1)
+    const lost = await recordOf(delivery_id, 'delivery.unwrap', 'denied')
     expect(lost.map(({ severity, metadata }) => [severity, metadata.why])).toEqual(Array(49).fill(['high', 'opened_before']))
   })
 
@@ -569,7 +601,7 @@ describe('wrapped delivery', () => {
         'shared_runtime.credential.deposit',
         'shared_runtime.credential.deliver',
         'delivery.unwrap',
-        'delivery.refuse',
+        'delivery.unwrap',
         'shared_runtime.credential.revoke',
       ].map((action) => [action, 'db', 1]),
     )
@@ -609,7 +641,9 @@ test('MI-11 after a restore neither what waits nor what was left before counts; 
   expect(bytesOf(await open(id, waiting.wrapping_token))).toEqual(expected)
   expect(refused(await deliver(id)).slice(0, 2)).toEqual([404, 'runtime_credential_not_found'])
   expect((await listed(id))[0]).toMatchObject({ state: 'ended_by_restore' })
-  expect((await recordOf(waiting.delivery_id, 'delivery.refuse')).map(({ metadata }) => metadata.why)).toEqual(['ended_by_restore'])
+  expect((await recordOf(waiting.delivery_id, 'delivery.unwrap', 'denied')).map(({ metadata }) => metadata.why)).toEqual([
+    'ended_by_restore',
+  ])
   const next = newSecret()
   expect((await deposit(id, next)).body).toMatchObject({ version: 2, state: 'active' })
   expect((await open(id, await promised(id))).body.secret).toBe(next)

@@ -67,12 +67,17 @@ export interface PlatformMismatch {
   readonly bound_roles: readonly string[]
 }
 
+/** What the record of a refusal says beyond what is known of every one: the caller is not told it. */
+type RefusedAbout = Pick<AuditEvent, 'resource_type' | 'resource_id' | 'tenant_id' | 'project_id' | 'severity' | 'metadata'>
+
 /** The traces of one work; it outlives a rollback, so that a refusal can still be recorded. */
 export interface Trail {
   readonly asked: Asked[]
   readonly events: AuditEvent[]
   /** What is to happen if this work is refused, in the transaction that records the refusal: the work's own is rolled back. */
   readonly on_refusal: ((work: Work) => Promise<void>)[]
+  /** By whoever refuses it, where he knows more than the path and the decisions say. */
+  refused_about: RefusedAbout | null
   /** The projects of which a list or a look across several has shown something. */
   readonly shown_of: Set<string>
   platform_role: string | null
@@ -106,6 +111,7 @@ export const newTrail = (): Trail => ({
   asked: [],
   events: [],
   on_refusal: [],
+  refused_about: null,
   shown_of: new Set(),
   platform_role: null,
   platform_mismatch: null,
