@@ -28,8 +28,8 @@ create table shared_app_runtimes (
   reported_at          timestamptz,
   members_sequence     bigint not null default 0 check (members_sequence >= 0),
   members_reported_at  timestamptz,
-  -- Counts what projects it has and what they contribute: a cursor of before does not go on after.
-  attachments_version  integer not null default 1 check (attachments_version > 0),
+  -- Counts what ends cursors of its operator: other projects or contributions, that it was disabled, a credential revoked.
+  cursor_version       integer not null default 1 check (cursor_version > 0),
   created_at           timestamptz not null,
   created_by           uuid not null references users,
   updated_at           timestamptz not null,

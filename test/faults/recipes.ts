@@ -765,7 +765,9 @@ const onSharedRuntimes: Readonly<Record<string, Recipe>> = {
   },
   'shared_runtime.disable': {
     prepare: onARuntime,
-    effect: ({ params, body }) => [part('disabled', `${runtimes} and disable_reason = $2`, params.shared_runtime_id, body.reason)],
+    effect: ({ params, body }) => [
+      part('disabled', `${runtimes} and cursor_version = 2 and disable_reason = $2`, params.shared_runtime_id, body.reason),
+    ],
   },
   'shared_runtime.enable': {
     prepare: async (stage) => {
@@ -793,7 +795,7 @@ const onSharedRuntimes: Readonly<Record<string, Recipe>> = {
     prepare: toAttach,
     effect: ({ params, body }) => [
       part('attachment', `${attachments} shared_runtime_id = $1 and project_id = $2`, params.shared_runtime_id, body.project_id),
-      part('count', `${runtimes} and attachments_version = 2`, params.shared_runtime_id),
+      part('count', `${runtimes} and cursor_version = 2`, params.shared_runtime_id),
     ],
   },
   'shared_runtime.attachment.update': {
@@ -803,7 +805,7 @@ const onSharedRuntimes: Readonly<Record<string, Recipe>> = {
     },
     effect: ({ params }) => [
       part('policy', `${attachments} id = $1 and contribution_policy = 'none'`, params.attachment_id),
-      part('count', `${runtimes} and attachments_version = 3`, params.shared_runtime_id),
+      part('count', `${runtimes} and cursor_version = 3`, params.shared_runtime_id),
     ],
   },
   'shared_runtime.attachment.delete': {
@@ -817,7 +819,7 @@ const onSharedRuntimes: Readonly<Record<string, Recipe>> = {
     effect: ({ params, body }) => [
       part('end', `${attachments} id = $1 and detach_reason = $2`, params.attachment_id, body.reason),
       part('list', `${runtimes} and version = 3 and eligible_project_ids = '{}'`, params.shared_runtime_id),
-      part('count', `${runtimes} and attachments_version = 3`, params.shared_runtime_id),
+      part('count', `${runtimes} and cursor_version = 3`, params.shared_runtime_id),
     ],
   },
 }
@@ -841,7 +843,10 @@ const onOperatorCredentials: Readonly<Record<string, Recipe>> = {
       const { params, asking, body } = await anOperator(stage)
       return { person: asking.person, params: { ...params, key_id: body.key_id }, body: { reason: stage.word() } }
     },
-    effect: ({ params, body }) => [part('end', `${operatorKeys} id = $1 and revoke_reason = $2`, params.key_id, body.reason)],
+    effect: ({ params, body }) => [
+      part('end', `${operatorKeys} id = $1 and revoke_reason = $2`, params.key_id, body.reason),
+      part('count', `${runtimes} and cursor_version = 2`, params.shared_runtime_id),
+    ],
   },
   'auth.shared_runtime_operator_token.issue': {
     prepare: async (stage) => ({ person: 'alice', params: {}, body: (await anOperator(stage)).body }),

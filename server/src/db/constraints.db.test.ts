@@ -1226,12 +1226,7 @@ const refused: [proves: string, what: string, constraint: string, text: string][
   ],
   ['MI-04', 'a report before the first', 'shared_app_runtimes_reported_sequence_check', sharedRuntime({ reported_sequence: '-1' })],
   ['MI-04', 'members before the first', 'shared_app_runtimes_members_sequence_check', sharedRuntime({ members_sequence: '-1' })],
-  [
-    'MI-07',
-    'attachments that are not counted',
-    'shared_app_runtimes_attachments_version_check',
-    sharedRuntime({ attachments_version: '0' }),
-  ],
+  ['MI-07', 'cursors that are not counted', 'shared_app_runtimes_cursor_version_check', sharedRuntime({ cursor_version: '0' })],
   ['MI-07', 'a runtime disabled by nobody', 'shared_app_runtimes_disabled_whole', sharedRuntime({ state: `'disabled'` })],
   [
     'MI-07',

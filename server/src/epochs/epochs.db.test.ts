@@ -374,7 +374,7 @@ describe('a change moves the epoch of its scope', () => {
     for (const change of [
       `state = 'running', reported_state = 'running', reported_sequence = 1, reported_at = now()`,
       'members_sequence = 1, members_reported_at = now()',
-      `display_name = 'other', version = version + 1, attachments_version = attachments_version + 1`,
+      `display_name = 'other', version = version + 1, cursor_version = cursor_version + 1`,
     ])
       expect(await moved(`update shared_app_runtimes set ${change} ${picked}`)).toEqual({})
     const ada = `'${user('ada')}'`

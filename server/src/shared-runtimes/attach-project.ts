@@ -9,7 +9,7 @@ import type { Actor } from '../work/work.ts'
 import { insertAttachment } from './attachment-queries.ts'
 import { authorizeBehindLock, refuseAhead } from './runtime-scope.ts'
 import { type RuntimeRow, recordedIn } from './shared-runtime.ts'
-import { countAttachmentChange, projectsAmong } from './shared-runtime-queries.ts'
+import { endCursors, projectsAmong } from './shared-runtime-queries.ts'
 
 /** From the least to the most. */
 const breadthOf = (policy: Attachment['contribution_policy']): number => contributionPolicies.indexOf(policy)
@@ -45,7 +45,7 @@ export const attachProject: Answering<typeof Op> = async (work, { params, body: 
   if (runtime.state === 'disabled') throw new Problem('state_conflict', { state: runtime.state })
   const made = { id: newId('attachment'), project_id, contribution_policy }
   const attachment = await tx.one(insertAttachment(organization, made, runtime, actor, now))
-  await tx.one(countAttachmentChange(organization, runtime.id, now))
+  await tx.one(endCursors(organization, runtime.id, now))
   record(work, {
     action: 'shared_runtime.attachment.create',
     resource_type: 'shared_runtime_attachment',

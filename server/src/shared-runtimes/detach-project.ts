@@ -4,7 +4,7 @@ import type { Answering } from '../http/answer.ts'
 import { endAttachment } from './attachment-queries.ts'
 import { authorizeAttachment } from './attachment-scope.ts'
 import { type RuntimeRow, recordedIn } from './shared-runtime.ts'
-import { countAttachmentChange, takeOffList } from './shared-runtime-queries.ts'
+import { endCursors, takeOffList } from './shared-runtime-queries.ts'
 
 /** What its operator may still attach by itself, where that has changed. */
 const left = ({ eligible_project_ids, version }: RuntimeRow) => ({ eligible_project_ids, version })
@@ -15,7 +15,7 @@ export const detachProject: Answering<typeof Op> = async (work, { params, body: 
   const action = actor.type === 'user' ? 'tenant.shared_runtime.manage' : 'shared_runtime.detach'
   const { organization, runtime, attachment } = await authorizeAttachment(work, action, params)
   const ended = await tx.one(endAttachment(organization, attachment.id, actor, reason, now))
-  await tx.one(countAttachmentChange(organization, runtime.id, now))
+  await tx.one(endCursors(organization, runtime.id, now))
   const listed = actor.type === 'user' ? await tx.maybe(takeOffList(organization, runtime.id, ended.project_id, now)) : undefined
   record(work, {
     action: 'shared_runtime.attachment.delete',

@@ -4,9 +4,9 @@ import type {
   readAttachment as Read,
 } from '@gatehouse/contract/shared-runtimes'
 import { type Answering, listed } from '../http/answer.ts'
-import { idAfter, placeAmong } from './attachment-cursor.ts'
 import { attachmentsOf, eligibleProjects } from './attachment-queries.ts'
 import { authorizeToSeeAttachment } from './attachment-scope.ts'
+import { idAfter, placeAmong } from './operator-cursor.ts'
 import { authorizeToSee } from './runtime-scope.ts'
 
 /** An operator is shown nothing of a project that is not attached any more, be it history. */

@@ -2,9 +2,9 @@ import type { listRuntimeAllocations as Op } from '@gatehouse/contract/shared-ru
 import type { AllocationRow } from '../allocations/allocation.ts'
 import { listedOf } from '../allocations/shown-allocation.ts'
 import { type Answering, listed } from '../http/answer.ts'
-import { idAfter, placeAmong } from './attachment-cursor.ts'
 import { readableAmong } from './contributed-allocation.ts'
 import { contributedTo } from './contributed-queries.ts'
+import { idAfter, placeAmong } from './operator-cursor.ts'
 import { authorizeToSee } from './runtime-scope.ts'
 
 /** Each is judged by itself too. */

@@ -216,3 +216,30 @@ describe('what an operator holds up', () => {
     expect(locks).toBe(1)
   })
 })
+
+describe('cursors of operators', () => {
+  test('MI-07 X5 none goes on that was obtained before its runtime was disabled, or a credential revoked', async () => {
+    const id = await runtimes.made()
+    for (const project_id of [project.aurora, await runtimes.project()]) await runtimes.attach(id, project_id, 'all')
+    for (let made = 0; made < 2; made += 1) await runtimes.allocation()
+    const lists = ['/attachments?limit=1', '/allocations?limit=1']
+    const list = (more: string) => runtimes.operate(id, 'GET', more)
+    const keys = runtimes.one(id, '/operator-credentials')
+    const endings: Record<string, () => Promise<unknown>> = {
+      disabled: async () => {
+        await move(id, 'disable')
+        await move(id, 'enable')
+      },
+      revoked: async () => {
+        const { body } = await live.call('alice', 'POST', keys, { body: {} })
+        await live.call('adam', 'DELETE', `${keys}/${body.key_id}`, { body: because })
+      },
+    }
+    for (const [way, end] of Object.entries(endings)) {
+      const begun = await Promise.all(lists.map(async (more) => `${more}&cursor=${(await list(more)).body.next_cursor}`))
+      for (const more of begun) expect([way, (await list(more)).status]).toEqual([way, 200])
+      await end()
+      for (const more of begun) expect([way, ...refused(await list(more)).slice(0, 2)]).toEqual([way, 400, 'cursor_invalid'])
+    }
+  })
+})

@@ -5,6 +5,7 @@ import { Problem } from '../kernel/problem.ts'
 import { findOperatorKey, revokeOperatorKey, revokeOperatorKeysOf } from './operator-credential-queries.ts'
 import { authorizeToManage } from './runtime-scope.ts'
 import { type RuntimeSubscribers, recordedIn } from './shared-runtime.ts'
+import { endCursors } from './shared-runtime-queries.ts'
 
 export const revokeOperatorCredential: Answering<typeof Op> = async (work, { params, body: { reason } }) => {
   const { organization, runtime } = await authorizeToManage(work, params, 'operator_credential', params.key_id)
@@ -13,6 +14,7 @@ export const revokeOperatorCredential: Answering<typeof Op> = async (work, { par
   // One that has run out can still be revoked: its tokens may live longer than it did.
   if (key.state === 'revoked') throw new Problem('state_conflict', { state: key.state })
   await work.tx.one(revokeOperatorKey(organization, key.key_id, work.actor.id, reason, work.now))
+  await work.tx.one(endCursors(organization, runtime.id, work.now))
   record(work, {
     action: 'shared_runtime.operator_credential.revoke',
     resource_type: 'operator_credential',

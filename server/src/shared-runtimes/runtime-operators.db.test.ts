@@ -240,7 +240,7 @@ describe('what an operator sees of allocations', () => {
       database: alteredDatabase(
         parts.database,
         { of: 'shared_runtime_attachments', text: (text) => text.replaceAll(/ and [at]\.detached_at is null/g, '') },
-        { of: 'from shared_app_runtimes', rows: (rows) => rows.map((row) => ({ ...(row as object), attachments_version: 1 })) },
+        { of: 'from shared_app_runtimes', rows: (rows) => rows.map((row) => ({ ...(row as object), cursor_version: 1 })) },
       ),
     }))
     const id = await runtimes.made()
@@ -273,8 +273,7 @@ describe('what an operator sees of allocations', () => {
       return answered
     }
     expect((await all()).map(({ status }) => status)).toEqual(Array(doors.length * asked.length).fill(200))
-    const row = () =>
-      live.sql('select reported_sequence, members_sequence, attachments_version from shared_app_runtimes where id = $1', [id])
+    const row = () => live.sql('select reported_sequence, members_sequence, cursor_version from shared_app_runtimes where id = $1', [id])
     await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })
     const before = await row()
     for (const each of await all()) expect(refused(each)).toEqual(denied('membership_missing'))

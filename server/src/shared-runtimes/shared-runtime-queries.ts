@@ -47,7 +47,9 @@ export const rewriteRuntime = (organization: Managing, { id, version }: RuntimeR
   returning ${columns(RuntimeRow)}`
 
 export const restRuntime = (organization: Managing, id: string, by: string, reason: string, now: string) => sql(RuntimeRow)`
-  update shared_app_runtimes set state = 'disabled', disabled_at = ${now}, disabled_by = ${by}, disable_reason = ${reason}, updated_at = ${now}
+  update shared_app_runtimes
+     set state = 'disabled', cursor_version = cursor_version + 1,
+         disabled_at = ${now}, disabled_by = ${by}, disable_reason = ${reason}, updated_at = ${now}
    where id = ${id} and org_id = ${organization.id} and state not in ('disabled', 'deleted')
   returning ${columns(RuntimeRow)}`
 
@@ -66,9 +68,9 @@ export const endRuntime = (organization: Managing, id: string, by: string, reaso
    where id = ${id} and org_id = ${organization.id} and state <> 'deleted'
   returning id`
 
-/** Cursors of before do not go on after it. */
-export const countAttachmentChange = (_proof: ChangingAttachments, id: string, now: string) => sql(RuntimeRow)`
-  update shared_app_runtimes set attachments_version = attachments_version + 1, updated_at = ${now} where id = ${id}
+/** What its operator has begun to read does not go on. */
+export const endCursors = (_proof: ChangingAttachments, id: string, now: string) => sql(RuntimeRow)`
+  update shared_app_runtimes set cursor_version = cursor_version + 1, updated_at = ${now} where id = ${id}
   returning ${columns(RuntimeRow)}`
 
 /** Its operator cannot attach it by itself from then on; where it was on no list, nothing is written. */

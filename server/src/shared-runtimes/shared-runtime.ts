@@ -12,17 +12,13 @@ export const RuntimeRow = Exactly({
   ...SharedRuntime.properties,
   members_sequence: Type.Integer(),
   members_reported_at: Nullable(Instant),
-  attachments_version: Type.Integer(),
+  cursor_version: Type.Integer(),
 })
 export type RuntimeRow = Static<typeof RuntimeRow>
 
 /** What is told of it. */
-export const shownRuntime = ({
-  members_sequence: _m,
-  members_reported_at: _r,
-  attachments_version: _a,
-  ...told
-}: RuntimeRow): SharedRuntime => told
+export const shownRuntime = ({ members_sequence: _m, members_reported_at: _r, cursor_version: _a, ...told }: RuntimeRow): SharedRuntime =>
+  told
 
 /** The organization, and the proof that something may be done there to its shared runtimes, or to one of them. */
 export type RuntimesOf<A extends Action> = Authorized<A, Organization>

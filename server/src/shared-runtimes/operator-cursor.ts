@@ -1,0 +1,17 @@
+import { Problem } from '../kernel/problem.ts'
+import type { RuntimeRow } from './shared-runtime.ts'
+
+type Counted = Pick<RuntimeRow, 'cursor_version'>
+
+/**
+ * Where an operator's list goes on: only among the projects that were attached, and contributing alike, when it began; and not where it
+ * was disabled meanwhile, or lost a credential.
+ */
+export const placeAmong = ({ cursor_version }: Counted, id: string): string => `${cursor_version} ${id}`
+
+export const idAfter = ({ cursor_version }: Counted, after: string | null): string | null => {
+  if (after === null) return null
+  const [version, id] = after.split(' ')
+  if (version !== String(cursor_version) || id === undefined) throw new Problem('cursor_invalid')
+  return id
+}
