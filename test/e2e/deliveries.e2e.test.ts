@@ -20,14 +20,33 @@ afterAll(async () => {
 })
 
 /** As somebody who does not know that it is a repeat: without the key by which it would be known. */
-const openAgain = async (person: string, body: object) => {
-  const response = await fetch(`${calm.url}/api/v1/deliveries/unwrap`, {
+const openAgain = async (person: string, body: object, at = calm) => {
+  const response = await fetch(`${at.url}/api/v1/deliveries/unwrap`, {
     method: 'POST',
     headers: { authorization: `Bearer ${person.slice(bearing.length)}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
   return { status: response.status, body: (await response.json()) as { code?: string; secret?: string } }
 }
+
+test('MI-11 of fifty who open it at once on three servers, each a process of its own, one has it', async () => {
+  const { person, body } = await world.prepare('delivery.unwrap', world.stageOn(calm.url))
+  const servers = [calm, await world.start(), await world.start()]
+  const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => openAgain(person, body, servers[at % 3])))
+  const opened = answers.filter(({ status }) => status === 200)
+  expect(opened.map((answer) => typeof answer.body.secret)).toEqual(['string'])
+  const lost = answers.filter((answer) => !opened.includes(answer))
+  expect(new Set(lost.map((answer) => `${answer.status} ${answer.body.code}`))).toEqual(new Set(['404 delivery_not_found']))
+  const recorded = await world.sql<{ result: string; count: number }>(
+    `select a.result, count(*)::int as count from audit_logs a join wrapped_deliveries d on d.id::text = a.resource_id
+      where d.token_hash = sha256(convert_to($1, 'UTF8')) group by 1 order by 1`,
+    [body.wrapping_token],
+  )
+  expect(recorded).toEqual([
+    { result: 'denied', count: 49 },
+    { result: 'success', count: 1 },
+  ])
+})
 
 const kills: readonly (readonly [KillPoint, 'spent' | 'waits'])[] = [
   [{ at: 'before_commit' }, 'waits'],
