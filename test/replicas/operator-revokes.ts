@@ -1,7 +1,7 @@
 import { newId } from '../../server/src/kernel/ids.ts'
 import { operatorTokenPath } from '../operator-credential.ts'
 import { type About, allowIn, send } from './asking.ts'
-import type { Revoke } from './revokes.ts'
+import type { Revoke } from './revoke.ts'
 
 /** Where the runtime lies, who manages it, and how something is done by the API. */
 interface Home {

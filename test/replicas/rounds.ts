@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chance } from './access/chance.ts'
 import { type Form, formNames, forms } from './asking.ts'
-import type { Revoke, Scene } from './revokes.ts'
+import type { Revoke } from './revoke.ts'
+import type { Scene } from './revokes.ts'
 import { turnstile } from './turnstile.ts'
 
 /** Asked when, of which process, and answered how. */
