@@ -89,6 +89,12 @@ export const RuntimeMember = Named('RuntimeMember', {
 export type RuntimeMember = Static<typeof RuntimeMember>
 const Members = Named('RuntimeMembers', { sequence: Type.Integer(), reported_at: Nullable(Instant), members: Type.Array(RuntimeMember) })
 
+const MembersNow = Type.Array(RuntimeMember, {
+  maxItems: 1000,
+  description:
+    'At most 1000, and no more than fit into a body of 256 KiB; one that is larger is 413 `body_too_large`. 1000 of the longest fit as compact JSON with names in ASCII, and fewer where names take more bytes.',
+})
+
 /** A report that is not later than the one before changes nothing. */
 const Sequence = Type.Integer({
   minimum: 1,
@@ -333,7 +339,7 @@ export const reportRuntimeMembers = operation({
   action: 'shared_runtime.report',
   effect: 'change',
   params,
-  body: Exactly({ sequence: Sequence, members: Type.Array(RuntimeMember, { maxItems: 1000 }) }),
+  body: Exactly({ sequence: Sequence, members: MembersNow }),
   reply: Reported,
   problems: [...gone, 'allocation_not_found'],
 })

@@ -189,6 +189,43 @@ describe('what is recorded of an operator’s reads', () => {
   })
 })
 
+describe('how many members fit', () => {
+  test('MI-04 a thousand of the longest in ASCII; names that take more bytes make the body too large', async () => {
+    const id = await runtimes.made()
+    await runtimes.attach(id, project.aurora, 'all')
+    const allocation_id = await runtimes.allocation()
+    const members = (letter: string) =>
+      Array.from({ length: 1000 }, (_, n) => ({
+        ...{ name: `${n}`.padEnd(100, letter), role: 'r'.repeat(63), state: 'draining', allocation_id },
+      }))
+    const report = (sequence: number, letter: string) => runtimes.operate(id, 'PUT', '/members', { sequence, members: members(letter) })
+    expect((await report(1, 'n')).body).toEqual({ is_taken: true, sequence: 1 })
+    expect(refused(await report(2, 'ü')).slice(0, 2)).toEqual([413, 'body_too_large'])
+    expect((await runtimes.operate(id, 'GET', '/members')).body).toMatchObject({ sequence: 1, members: { length: 1000 } })
+  })
+})
+
+describe('an answer that is kept', () => {
+  test('MI-05 X5 of an attach is given again as it was while the operator may attach it, and not after people detached it', async () => {
+    const project_id = await runtimes.project()
+    const id = await runtimes.made({ delegated_actions: ['attach', 'detach'], eligible_project_ids: [project_id] })
+    const attach = () =>
+      runtimes.operate(
+        id,
+        'POST',
+        '/attachments',
+        { project_id, contribution_policy: 'none' },
+        { headers: { 'idempotency-key': `kept-${id}` } },
+      )
+    const { body: made } = await attach()
+    await runtimes.operate(id, 'DELETE', `/attachments/${made.id}`, because)
+    expect([(await attach()).status, (await attach()).body]).toEqual([201, made])
+    const { body: again } = await runtimes.attach(id, project_id)
+    await runtimes.detach(id, again.id)
+    expect(refused(await attach())).toEqual(denied('membership_missing'))
+  })
+})
+
 describe('what an operator holds up', () => {
   test('MI-05 X3 one that may not attach or detach takes no lock of its organization before it is refused', async () => {
     const project_id = await runtimes.project()
