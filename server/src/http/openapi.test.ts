@@ -88,6 +88,25 @@ const headersOf = (id: string) =>
     .parameters.filter((each) => each.in === 'header')
     .map(({ name }) => name)
 
+test('MI-08 MI-10 what is recorded says so: every change, and what is read where an operator reads it', () => {
+  const saying = (text: string) => described.filter(({ description }) => description.includes(text)).map(({ operationId }) => operationId)
+  const reads = operations.filter(({ effect }) => effect === 'read')
+  expect(saying('**Recorded** in the audit log.').sort()).toEqual(
+    operations.flatMap(({ id, effect }) => (effect === 'read' ? [] : [id])).sort(),
+  )
+  const watched = reads.filter(({ actors }) => actors.includes('shared_runtime_operator')).map(({ id }) => id)
+  expect(watched).toEqual(
+    expect.arrayContaining(['shared_runtime.read', 'shared_runtime.attachment.list', 'shared_runtime.allocation.list']),
+  )
+  expect(saying('**Recorded** in the audit log each time that an operator').sort()).toEqual(watched.sort())
+})
+
+test('MI-10 a client is a service account or the operator of a runtime', () => {
+  const { description } = document.components.securitySchemes.client
+  expect(description).toContain('service account')
+  expect(description).toContain('operator')
+})
+
 test('HO-04 the project may be named by a header where the path has none, and where it has one', () => {
   const taking = described.filter(({ operationId }) => headersOf(operationId).includes('X-Project-ID'))
   const isInPath = ({ path }: { path: string }) => path.includes('{project_id}')

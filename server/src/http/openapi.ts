@@ -43,8 +43,14 @@ const ofOperators = (operation: Operation): string | undefined => {
   return `**On the allowlist** of shared-runtime operators, as ${codes([access.action])}${where}.`
 }
 
+const recorded = ({ effect, actors }: Operation): string | undefined => {
+  if (effect !== 'read') return '**Recorded** in the audit log.'
+  if (!actors.includes('shared_runtime_operator')) return undefined
+  return '**Recorded** in the audit log each time that an operator of a shared runtime reads it.'
+}
+
 const description = (operation: Operation): string => {
-  const { summary, description: more, actions, actors, effect, is_secret_reply, listener } = operation
+  const { summary, description: more, actions, actors, is_secret_reply, listener } = operation
   return [
     summary,
     more,
@@ -52,7 +58,7 @@ const description = (operation: Operation): string => {
     `**Admitted actors:** ${codes(actors).join(', ')}.`,
     ofOperators(operation),
     listener === 'nodes' ? '**Asked** at the nodes’ own door (`GATEHOUSE_NODES_URL`), and nowhere else.' : undefined,
-    effect === 'read' ? undefined : '**Recorded** in the audit log.',
+    recorded(operation),
     is_secret_reply ? 'The answer holds a secret: it is shown once and never replayed.' : undefined,
   ]
     .filter((line) => line !== undefined)
@@ -230,7 +236,11 @@ export const openApiDocument = (operations: readonly Operation[]) => {
           type: 'mutualTLS',
           description: 'The certificate that our own authority issued to the node; at the nodes’ own door only.',
         },
-        client: { type: 'http', scheme: 'basic', description: 'The id of a service account’s key, and its secret.' },
+        client: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'The id of a service account’s key, or of a credential of a shared runtime’s operator, and its secret.',
+        },
       },
     },
   }
