@@ -1,7 +1,7 @@
 import type { Operation } from '@gatehouse/contract/operation'
 import { uuidPattern } from '@gatehouse/contract/shapes'
 import type { Asked, Work } from '../work/work.ts'
-import { projectInTenant } from './refused-target-queries.ts'
+import { projectInTenant, tenantOfOperator } from './refused-target-queries.ts'
 
 type Params = Readonly<Record<string, string>>
 const isId = new RegExp(uuidPattern)
@@ -44,19 +44,27 @@ export const targetOf = ({ path }: Pick<Operation, 'path'>, params: Params) => {
   return named.at(-1) ?? { resource_type: 'operation', resource_id: null }
 }
 
+const isOperator = ({ type }: Work['actor']): boolean => type === 'shared_runtime_operator'
+
+/** Where a machine lives; null of whoever lives nowhere, or is not asked. */
+const homeOf = async ({ tx, actor }: Work): Promise<string | null> => {
+  if (actor.token) return actor.token.tenant_id
+  return (isOperator(actor) ? await tx.maybe(tenantOfOperator(actor.id)) : undefined)?.org_id ?? null
+}
+
 /**
  * Whose business a refusal is: of whom the judged thing is, if the actor belongs there. A machine's is its own tenant's, unless what it asked for
  * is another's; or is nobody's, for a tenant must not learn from its own record which of the two it was.
  */
-export const placeOf = async ({ tx, actor }: Work, { org_id, project_id }: Params, judged: Asked | undefined) => {
+export const placeOf = async (work: Work, { org_id, project_id }: Params, judged: Asked | undefined) => {
   const platforms = { tenant_id: null, project_id: null }
   if (judged?.is_member) return { tenant_id: judged.tenant_id, project_id: judged.project_id }
-  const home = actor.token?.tenant_id ?? null
+  const home = await homeOf(work)
   if (home === null) return platforms
   if (judged?.tenant_id === home) return { tenant_id: home, project_id: judged.project_id }
-  const named = project_id !== undefined && (await tx.maybe(projectInTenant(project_id, home)))
+  const named = project_id !== undefined && (await work.tx.maybe(projectInTenant(project_id, home)))
   const isAtHome = judged === undefined && (org_id === undefined || org_id === home) && (project_id === undefined || named)
   // What an operator was refused is its own tenant's business, wherever it knocked.
-  if (!isAtHome && actor.type !== 'shared_runtime_operator') return platforms
+  if (!isAtHome && !isOperator(work.actor)) return platforms
   return { tenant_id: home, project_id: named ? named.id : null }
 }

@@ -2,14 +2,14 @@ import type { ClientForm } from '@gatehouse/contract/oauth'
 import type { Caller } from '../http/answer.ts'
 import { shownTokenOf } from '../http/read-request.ts'
 import { Problem } from '../kernel/problem.ts'
-import type { ServiceAccountGate } from '../tokens/verify-service-account.ts'
+import type { GateAndIssuer } from '../tokens/issuing.ts'
 import type { Actor } from '../work/work.ts'
 import { type ClientMethod, presentedBy } from './client.ts'
 import type { OAuthParts } from './oauth-parts.ts'
 
-/** Who asks about tokens, or ends them: a client as at the token endpoint, or whoever shows a token. */
+/** Who asks about tokens, or ends them: a client as at the token endpoint, or whoever shows a token. Whether he is served is said later. */
 export const identifyClient =
-  (methods: readonly ClientMethod[], gate: ServiceAccountGate, identify: OAuthParts['identify']) =>
+  (methods: readonly ClientMethod[], { identifyOwner, identify }: Pick<GateAndIssuer, 'identifyOwner'> & Pick<OAuthParts, 'identify'>) =>
   async (caller: Caller, body: unknown): Promise<Actor> => {
     const { authorization } = caller
     const form = body as ClientForm
@@ -19,5 +19,5 @@ export const identifyClient =
       return identify(shownTokenOf(caller), caller)
     }
     const { client_id, prove } = presentedBy(methods, { authorization, form, fresh: caller.fresh })
-    return gate.identify(caller, { key_id: client_id }, prove)
+    return identifyOwner(caller, { key_id: client_id }, prove)
   }

@@ -28,6 +28,6 @@ export const oauthWith = (parts: OAuthParts) => {
       client_methods: methods.map(({ name }) => name),
       grants: grants.map(({ type }) => type),
     }),
-    identifyClient: identifyClient(methods, parts.gate, parts.identify),
+    identifyClient: identifyClient(methods, parts),
   }
 }

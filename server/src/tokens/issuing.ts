@@ -1,4 +1,5 @@
 import type { Caller } from '../http/answer.ts'
+import type { Actor } from '../work/work.ts'
 import { type Claimed, type GateParts, keepOwners, type Prove } from './credential-gate.ts'
 import { type IssuerParts, tokenIssuer } from './issue-token.ts'
 import { denialRecorder } from './record-denial.ts'
@@ -21,6 +22,13 @@ export const gateAndIssuer = (parts: IssuerParts) => {
         const owner = await shared.ownerOf(claimed.key_id)
         return owner?.type === 'shared_runtime_operator' ? ofOperator(fresh) : ofAccount(fresh)
       }
+    },
+    /** The same where nothing is issued: only whose it is. */
+    identifyOwner: async (caller: Caller, claimed: Pick<Claimed, 'key_id'>, prove: Prove): Promise<Actor> => {
+      const owner = await shared.ownerOf(claimed.key_id)
+      if (owner?.type !== 'shared_runtime_operator') return gate.identify(caller, claimed, prove)
+      const { actor_id: id } = await operators.open(caller, claimed, prove)
+      return { type: 'shared_runtime_operator', id }
     },
     issue: tokenIssuer(parts, denials),
     denials,

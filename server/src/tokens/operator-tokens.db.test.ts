@@ -364,7 +364,20 @@ describe('an operator as an OAuth client', () => {
     const foreign = await oauthClient(live, { org_id: org.borealis, project_id: project.borealis })
     expect((await foreign.introspect({ token })).body).toEqual({ active: false })
     for (const path of ['/oauth2/introspect', '/oauth2/revoke']) {
-      expect([path, (await postForm(live, path, { token }, basic(one.key_id, one.client_secret))).status]).toEqual([path, 401])
+      // Known, and not served: that is another thing than not to be who one says.
+      const known = await postForm(live, path, { token }, basic(one.key_id, one.client_secret))
+      expect([path, known.status, known.body.error]).toEqual([path, 400, 'unauthorized_client'])
+      expect(await recordOf(known)).toMatchObject([
+        {
+          actor_type: 'shared_runtime_operator',
+          actor_id: one.id,
+          tenant_id: org.aurora,
+          result: 'denied',
+          reason_code: 'permission_denied',
+        },
+      ])
+      const wrong = await postForm(live, path, { token }, basic(one.key_id, `${one.client_secret.slice(0, -1)}x`))
+      expect([path, wrong.status, wrong.body.error]).toEqual([path, 401, 'invalid_client'])
       expect([path, (await postForm(live, path, { token }, { authorization: `Bearer ${token}` })).body.error]).toEqual([
         path,
         'unauthorized_client',
