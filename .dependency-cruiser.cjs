@@ -31,8 +31,10 @@ const rooms = {
   'access-grants': ['allocations', 'ssh-keys', 'task-signers', 'principals', 'tenancy', ...rails],
   'ssh-sessions': ['allocations', 'nodes', ...rails],
   deliveries: ['custody', ...rails],
-  'shared-runtimes': ['deliveries', 'allocations', 'service-accounts', 'roles', 'keys', 'custody', 'tenancy', ...rails],
-  tokens: ['keys', 'shared-runtimes', 'service-accounts', 'principals', 'tenancy', ...rails],
+  'shared-runtimes': ['allocations', 'tenancy', ...rails],
+  'operator-credentials': ['shared-runtimes', 'service-accounts', 'roles', ...rails],
+  'runtime-credentials': ['shared-runtimes', 'deliveries', 'custody', 'tenancy', ...rails],
+  tokens: ['keys', 'operator-credentials', 'shared-runtimes', 'service-accounts', 'principals', 'tenancy', ...rails],
   oauth: ['tokens', 'keys', 'service-accounts', ...rails],
 }
 

@@ -1,6 +1,6 @@
 import { newId } from '../server/src/kernel/ids.ts'
+import { newOperatorSecret } from '../server/src/operator-credentials/operator-credential.ts'
 import { hashOf } from '../server/src/service-accounts/key-secret.ts'
-import { newOperatorSecret } from '../server/src/shared-runtimes/operator-credential.ts'
 import { type Answered, type LiveServer, seeded } from './live-server.ts'
 
 export const operatorTokenPath = '/api/v1/auth/shared-runtime-operator/token'

@@ -84,7 +84,7 @@ create table shared_runtime_members (
   primary key (shared_runtime_id, name)
 );
 
--- room: shared-runtimes
+-- room: operator-credentials
 create table shared_runtime_operator_credentials (
   -- Public: its holder sends it along with the secret.
   id                 uuid primary key,
@@ -104,7 +104,7 @@ create table shared_runtime_operator_credentials (
 create index shared_runtime_operator_credentials_of_runtime on shared_runtime_operator_credentials (shared_runtime_id);
 
 -- Secrets that people of the tenant leave for one runtime; nobody reads them back.
--- room: shared-runtimes
+-- room: runtime-credentials
 create table shared_runtime_credentials (
   id                 uuid primary key,
   shared_runtime_id  uuid not null,

@@ -38,6 +38,8 @@ import type { NodeSubscribers } from './nodes/node-subscribers.ts'
 import { holding } from './oauth/holder.ts'
 import { oauthWith } from './oauth/oauth-routes.ts'
 import { proofUsing } from './oauth/used-proofs.ts'
+import { operatorCredentialRoutes } from './operator-credentials/operator-credential-routes.ts'
+import { endOperatorCredentials } from './operator-credentials/revoke-operator-credential.ts'
 import { policyAdminRoutes } from './policy-admin/policy-admin-routes.ts'
 import type { UserDisabling } from './principals/disable-user.ts'
 import { identifyPerson } from './principals/identify-person.ts'
@@ -47,14 +49,12 @@ import { endBindings } from './roles/end-bindings.ts'
 import { bindFirstProjectOwner, bindFirstTenantOwner } from './roles/found-owners.ts'
 import { requireAnotherSuperadmin } from './roles/last-superadmin.ts'
 import { roleRoutes } from './roles/role-routes.ts'
+import { endRuntimeCredentials, endRuntimeDeliveries } from './runtime-credentials/end-runtime-credentials.ts'
+import { runtimeCredentialDeliveries } from './runtime-credentials/open-runtime-credential.ts'
+import { runtimeCredentialEnvelopes } from './runtime-credentials/runtime-credential.ts'
+import { runtimeCredentialRoutes } from './runtime-credentials/runtime-credential-routes.ts'
 import { serviceAccountRoutes } from './service-accounts/service-account-routes.ts'
-import { endRuntimeCredentials, endRuntimeDeliveries } from './shared-runtimes/end-runtime-credentials.ts'
-import { runtimeCredentialDeliveries } from './shared-runtimes/open-runtime-credential.ts'
-import { operatorCredentialRoutes } from './shared-runtimes/operator-credential-routes.ts'
 import { requireTaggable } from './shared-runtimes/require-taggable.ts'
-import { endCredentialsOfRuntime } from './shared-runtimes/revoke-operator-credential.ts'
-import { runtimeCredentialEnvelopes } from './shared-runtimes/runtime-credential.ts'
-import { runtimeCredentialRoutes } from './shared-runtimes/runtime-credential-routes.ts'
 import type { RuntimeSubscribers } from './shared-runtimes/shared-runtime.ts'
 import { sharedRuntimeRoutes } from './shared-runtimes/shared-runtime-routes.ts'
 import { sshKeyRoutes } from './ssh-keys/ssh-key-routes.ts'
@@ -91,7 +91,7 @@ const tenancySubscribersWith = (signing: TaskSigning): TenancySubscribers => ({
 /** What rests or ends with a shared runtime. */
 const runtimeSubscribers: RuntimeSubscribers = {
   onRuntimeDisabled: [endRuntimeDeliveries],
-  onRuntimeDeleted: [endRuntimeCredentials, endCredentialsOfRuntime, endTokensOfRuntime],
+  onRuntimeDeleted: [endRuntimeCredentials, endOperatorCredentials, endTokensOfRuntime],
 }
 const onUserDisabling = (signing: TaskSigning): UserDisabling => [requireAnotherSuperadmin, endAccessOfUser(signing)]
 /** What follows from a node's word; what is queued then is signed too. */

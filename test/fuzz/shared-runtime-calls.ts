@@ -3,7 +3,7 @@ import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
 import { hashOfToken, newWrappingToken } from '../../server/src/deliveries/wrapping-token.ts'
 import { fixedId } from '../../server/src/kernel/ids.ts'
 import { Secret } from '../../server/src/kernel/secret.ts'
-import { boundOfCredential } from '../../server/src/shared-runtimes/runtime-credential.ts'
+import { boundOfCredential } from '../../server/src/runtime-credentials/runtime-credential.ts'
 import { seeded, testKeys } from '../live-server.ts'
 import type { RightfulCall } from './rightful-call.ts'
 

@@ -382,7 +382,7 @@ export const faults: Readonly<Record<AttackName, Readonly<Record<string, readonl
     ],
     'it opens whatever runtime is named': [
       inside(
-        'shared-runtimes/operator-credential-queries',
+        'operator-credentials/operator-credential-queries',
         'c.id = asked.key_id and c.shared_runtime_id = asked.runtime_id',
         'c.id = asked.key_id',
       ),

@@ -4,8 +4,8 @@ import { formOf, pathOf, rightfulCalls, writeServiceAccounts } from '../../../te
 import { writeSharedRuntimes } from '../../../test/fuzz/shared-runtime-calls.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { formType, oauthClient } from '../../../test/oauth-client.ts'
+import { newOperatorSecret } from '../operator-credentials/operator-credential.ts'
 import { newSecret } from '../service-accounts/key-secret.ts'
-import { newOperatorSecret } from '../shared-runtimes/operator-credential.ts'
 
 let live: LiveServer
 let client: Awaited<ReturnType<typeof oauthClient>>

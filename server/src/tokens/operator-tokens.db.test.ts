@@ -5,8 +5,8 @@ import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { basic, oauthClient, postForm } from '../../../test/oauth-client.ts'
 import { operatorTokenPath, operatorWithSecret } from '../../../test/operator-credential.ts'
 import { type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
+import { newOperatorSecret } from '../operator-credentials/operator-credential.ts'
 import { newSecret } from '../service-accounts/key-secret.ts'
-import { newOperatorSecret } from '../shared-runtimes/operator-credential.ts'
 
 const { org, project, user } = seeded
 const because = { reason: 'because' }
@@ -211,12 +211,12 @@ describe('a token of a runtime’s operator', () => {
 })
 
 describe('what ends it', () => {
-  test('MI-07 disabling its runtime refuses it at once on every process; enabled again, it is heard again', async () => {
+  test('MI-07 TI-15 disabling its runtime refuses it at once on every process; enabled again, it is heard again', async () => {
     const { id, ask } = await operator()
     const token = (await ask()).body.access_token
     expect(await everywhere(token, id)).toEqual([200, undefined, undefined])
     await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })
-    expect((await everywhere(token, id))?.[0]).toBe(403)
+    expect(await everywhere(token, id)).toEqual(denied('actor_disabled'))
     await live.call('adam', 'POST', runtimes.one(id, '/enable'), { body: because }, doors[1])
     expect(await everywhere(token, id)).toEqual([200, undefined, undefined])
   })
@@ -322,7 +322,7 @@ describe('an operator as an OAuth client', () => {
     expect(claims).not.toHaveProperty('project_id')
     expect((await as(body.access_token, one.id)).status).toBe(200)
     await live.call('adam', 'POST', runtimes.one(one.id, '/disable'), { body: because })
-    expect((await everywhere(body.access_token, one.id))?.[0]).toBe(403)
+    expect(await everywhere(body.access_token, one.id)).toEqual(denied('actor_disabled'))
   })
 
   test('TI-22 a wrong secret of its is as wrong as anybody’s', async () => {

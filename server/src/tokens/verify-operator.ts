@@ -1,5 +1,5 @@
-import { wantOperatorKey } from '../shared-runtimes/operator-credential.ts'
-import { homeOfRuntime, type OperatorKey } from '../shared-runtimes/operator-credential-queries.ts'
+import { wantOperatorKey } from '../operator-credentials/operator-credential.ts'
+import { homeOfRuntime, type OperatorKey } from '../operator-credentials/operator-credential-queries.ts'
 import { type CredentialClass, type Home, nowhere } from './credential-class.ts'
 import { credentialGate, type GateParts } from './credential-gate.ts'
 

@@ -1,0 +1,97 @@
+import { OperatorCredential } from '@gatehouse/contract/operator-credentials'
+import { Exactly, Nullable } from '@gatehouse/contract/shapes'
+import Type, { type Static } from 'typebox'
+import { sql, sqlPart } from '../db/statement.ts'
+import type { SecretHash } from '../service-accounts/key-secret.ts'
+import type { Managing } from '../shared-runtimes/shared-runtime.ts'
+
+const Bytes = Type.Unsafe<Buffer>(Type.Any())
+
+/** A credential of a runtime's operator, with all that says whether it still counts. */
+const Row = Exactly({
+  key_id: Type.String(),
+  salt: Bytes,
+  secret_hash: Bytes,
+  /** As service accounts' keys have them; operators have secrets alone, and register no keys. */
+  alg: Type.Null(),
+  public_jwk: Type.Null(),
+  /** It was made before a backup was restored. */
+  is_of_earlier_epoch: Type.Boolean(),
+  expires_at: Nullable(Type.String()),
+  revoked_at: Nullable(Type.String()),
+  runtime_state: Type.String(),
+})
+export type OperatorKey = Static<typeof Row>
+
+/** Each credential as one of the runtime that is named with it, and the runtime as one of that organization. */
+export const operatorKeysOf = (key_ids: readonly string[], runtime_ids: readonly string[], org_ids: readonly string[]) => sql(
+  Exactly({ n: Type.Integer(), ...Row.properties }),
+)`
+  select asked.n::int as n, c.id as key_id, c.salt, c.secret_hash, null as alg, null as public_jwk,
+         c.epoch <> i.epoch as is_of_earlier_epoch, c.expires_at, c.revoked_at, r.state as runtime_state
+    from unnest(${key_ids}::uuid[], ${runtime_ids}::uuid[], ${org_ids}::uuid[]) with ordinality as asked (key_id, runtime_id, org_id, n)
+    join shared_runtime_operator_credentials c on c.id = asked.key_id and c.shared_runtime_id = asked.runtime_id
+    join shared_app_runtimes r on r.id = c.shared_runtime_id and r.org_id = asked.org_id
+   cross join installation i`
+
+/** Whose a runtime is. It never changes hands. */
+export const homeOfRuntime = (shared_runtime_id: string) => sql(Exactly({ org_id: Type.String(), project_id: Type.Null() }))`
+  select org_id, null as project_id from shared_app_runtimes where id = ${shared_runtime_id}`
+
+/** To the minute, and whoever is there first: nobody waits for another to have noted it. */
+export const noteUseOfOperatorKeys = (key_ids: readonly string[], now: string) => sql(Exactly({ id: Type.String() }))`
+  update shared_runtime_operator_credentials set last_used_at = date_trunc('minute', ${now}::timestamptz)
+   where id in (
+     select id from shared_runtime_operator_credentials
+      where id = any (${key_ids}::uuid[])
+        and (last_used_at is null or last_used_at < date_trunc('minute', ${now}::timestamptz))
+      order by id
+        for no key update skip locked)
+  returning id`
+
+const told = sqlPart(`
+  c.id as key_id, c.shared_runtime_id,
+  case when c.revoked_at is not null then 'revoked' when c.epoch <> i.epoch then 'ended_by_restore'
+       when c.expires_at <= transaction_timestamp() then 'expired' else 'active' end as state,
+  c.created_at, c.created_by, c.expires_at, c.last_used_at, c.revoked_at`)
+const table = sqlPart('shared_runtime_operator_credentials c cross join installation i')
+
+export const operatorKeysIn = (shared_runtime_id: string, after: string | null, limit: number) => sql(OperatorCredential)`
+  select ${told} from ${table}
+   where c.shared_runtime_id = ${shared_runtime_id} and (${after}::uuid is null or c.id > ${after}::uuid)
+   order by c.id limit ${limit}`
+
+export const findOperatorKey = (shared_runtime_id: string, key_id: string) => sql(OperatorCredential)`
+  select ${told} from ${table} where c.id = ${key_id} and c.shared_runtime_id = ${shared_runtime_id}`
+
+export const countLiveOperatorKeys = (shared_runtime_id: string) => sql(Exactly({ count: Type.Integer() }))`
+  select count(*)::int as count from shared_runtime_operator_credentials c join installation i on i.epoch = c.epoch
+   where c.shared_runtime_id = ${shared_runtime_id} and c.revoked_at is null
+     and (c.expires_at is null or c.expires_at > transaction_timestamp())`
+
+interface NewKey extends SecretHash {
+  readonly id: string
+  readonly shared_runtime_id: string
+  readonly expires_at: string | null
+}
+
+export const insertOperatorKey = (organization: Managing, made: NewKey, by: string, now: string) => sql(Exactly({ id: Type.String() }))`
+  insert into shared_runtime_operator_credentials (id, shared_runtime_id, salt, secret_hash, epoch, created_at, created_by, expires_at)
+  select ${made.id}, r.id, ${made.salt}, ${made.secret_hash}, i.epoch, ${now}, ${by}, ${made.expires_at}
+    from shared_app_runtimes r cross join installation i
+   where r.id = ${made.shared_runtime_id} and r.org_id = ${organization.id} and r.state <> 'deleted'
+  returning id`
+
+export const revokeOperatorKey = (_proof: Managing, key_id: string, by: string, reason: string, now: string) => sql(
+  Exactly({ id: Type.String() }),
+)`
+  update shared_runtime_operator_credentials set revoked_at = ${now}, revoked_by = ${by}, revoke_reason = ${reason}
+   where id = ${key_id} and revoked_at is null
+  returning id`
+
+export const revokeOperatorKeysOf = (_proof: Managing, shared_runtime_id: string, by: string, reason: string, now: string) => sql(
+  Exactly({ id: Type.String() }),
+)`
+  update shared_runtime_operator_credentials set revoked_at = ${now}, revoked_by = ${by}, revoke_reason = ${reason}
+   where shared_runtime_id = ${shared_runtime_id} and revoked_at is null
+  returning id`
