@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readRecord, readState, replayFaults } from '../../../test/faults/replay.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { operatorWithSecret } from '../../../test/operator-credential.ts'
 import { type Runtimes, runtimesOn } from '../../../test/runtime-scene.ts'
@@ -56,6 +57,20 @@ test('AU-01 TI-22 the credentials of its operator that end with a runtime are in
     { resource_type: 'shared_runtime', resource_id: id, tenant_id: org.aurora, metadata: { count: 2, key_ids: keys.sort(), ...because } },
   ])
   expect((await deleted(await runtimes.made())).of('shared_runtime.operator_credential.end')).toEqual([])
+})
+
+test('AU-01 done again on paper, the record comes to what there is', async () => {
+  const told = async () => (await readRecord(live.sql)).map((row) => [`${row.chain_id} ${row.seq}`, row] as const)
+  const [before, known] = [await readState(live.sql), new Map(await told())]
+  const id = await runtimes.made()
+  await runtimes.attach(id, project.aurora)
+  expect((await live.call('alice', 'POST', runtimes.one(id, '/operator-credentials'), { body: because })).status).toBe(201)
+  const { of } = await deleted(id)
+  expect(of('shared_runtime.operator_credential.end')).toHaveLength(1)
+  const record = (await told()).flatMap(([place, row]) => (known.has(place) ? [] : [row]))
+  expect(replayFaults(before, record, await readState(live.sql))).toEqual([])
+  const untold = record.filter(({ action }) => action !== 'shared_runtime.attachment.delete')
+  expect(replayFaults(before, untold, await readState(live.sql))).not.toEqual([])
 })
 
 test('AU-01 of very many attachments the first 200 have a row each; all are counted, and each attachment itself says who ended it, and why', async () => {
