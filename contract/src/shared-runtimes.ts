@@ -209,7 +209,7 @@ export const disableSharedRuntime = operation({
   ...moved,
   id: 'shared_runtime.disable',
   path: `${one}/disable`,
-  summary: 'Disable a shared runtime: at once its operator is refused, and what waits to be delivered to it is void.',
+  summary: 'Disable a shared runtime: at once its operator is refused as `actor_disabled`, and what waits to be delivered to it is void.',
 })
 export const enableSharedRuntime = operation({
   ...moved,

@@ -197,7 +197,7 @@ describe('what is read for a work', () => {
     const robot = { type: 'shared_runtime_operator', id: 'runtime-7' } as const
     const found = {
       ...{ n: 1, user_id: 'runtime-7', home_tenant_id: 'aurora', tenant_state: 'active', project_state: 'active' },
-      ...{ is_live: true, is_attached: true, is_eligible: false, delegated_actions: [] as string[] },
+      ...{ is_disabled: false, is_live: true, is_attached: true, is_eligible: false, delegated_actions: [] as string[] },
     }
     const standing = (rows: unknown[]) => {
       const many = async ({ text, parse }: Statement<unknown>) => (text.includes('shared_app_runtimes') ? rows.map(parse) : [])
@@ -216,9 +216,9 @@ describe('what is read for a work', () => {
       for (const { allowed } of [facts.platform, facts.project]) expect([...allowed]).toEqual([])
     })
 
-    test('MI-07 while its runtime is disabled it belongs nowhere, and still knows its own tenant; one that is gone is nobody', async () => {
-      expect(await standing([{ ...found, is_live: false }])).toMatchObject({
-        ...{ actor: { is_disabled: false }, tenant: { is_member: false }, project: { is_member: false }, may_know: true },
+    test('MI-07 TI-15 while its runtime is disabled it is, belongs nowhere, and still knows its own tenant; one that is gone is nobody', async () => {
+      expect(await standing([{ ...found, is_disabled: true, is_live: false }])).toMatchObject({
+        ...{ actor: { is_disabled: true }, tenant: { is_member: false }, project: { is_member: false }, may_know: true },
       })
       expect(await standing([])).toMatchObject({ actor: { is_disabled: true }, token: null, may_know: false })
     })

@@ -61,7 +61,7 @@ const rows = table
 const now = '2026-11-16T12:00:00.000Z'
 const found = {
   ...{ n: 1, user_id: 'runtime', home_tenant_id: 'tenant', tenant_state: 'active', project_state: 'active' },
-  ...{ is_live: true, is_attached: true, is_eligible: true, delegated_actions: ['detach'] },
+  ...{ is_disabled: false, is_live: true, is_attached: true, is_eligible: true, delegated_actions: ['detach'] },
 }
 /** As the product puts it together from what the tables say. */
 const inputOf = async (is: Holds, said: Partial<typeof found> = {}): Promise<DecisionInput> => {
@@ -143,6 +143,14 @@ describe('the five conditions of an operator’s request', () => {
     expect(await wrongBy(decide)).toEqual([])
   })
 
+  test('TI-15 DE-04 while its runtime is disabled an operator is told that, and nothing else, whichever of the conditions hold', async () => {
+    for (const action of ['shared_runtime.detach', 'shared_runtime.attach', 'shared_runtime.token.issue', 'tenant.user.read'] as const)
+      for (const { is } of rows.filter((row) => row.is.class)) {
+        const { reason_code, applied_scope } = decide(action, await inputOf(is, { is_disabled: true, is_live: false }))
+        expect([action, is, reason_code, applied_scope]).toEqual([action, is, 'actor_disabled', 'global'])
+      }
+  })
+
   test.each(conditions)('MI-03 X3 the rows notice an engine that is deaf to: %s', async (condition) => {
     const wrong = await wrongBy(deaf[condition])
     const alone = conditions.map((each) => [each, each !== condition])
@@ -186,6 +194,7 @@ describe('whatever is asked of an operator', () => {
     tenant_id: aWhere,
     project_id: fc.constantFrom('project', null),
     shared_runtime_id: aRuntime,
+    is_disabled: fc.constantFrom(false, false, true),
     is_live: fc.constantFrom(true, true, false),
     is_attached: fc.boolean(),
     is_eligible: fc.boolean(),
@@ -204,7 +213,7 @@ describe('whatever is asked of an operator', () => {
         if (engine(action, asked).decision === 'deny') return
         seen.add(action)
         expect(allowable()).toContain(action)
-        expect(said.is_live).toBe(true)
+        expect([said.is_disabled, said.is_live]).toEqual([false, true])
         if (action === 'shared_runtime.token.issue') return
         expect([token?.tenant_id, token?.shared_runtime_id, shared_runtime_id]).toEqual([tenant_id, 'runtime', 'runtime'])
         expect(tenant_id).not.toBe(null)
@@ -223,6 +232,11 @@ describe('whatever is asked of an operator', () => {
 
   test.each(['org', 'runtime', 'list', 'attached'] as const)('MI-03 that is not so of an engine that is deaf to: %s', async (condition) => {
     const engine: Engine = (action, input) => (input.token ? deaf[condition](action, input) : decide(action, input))
+    await expect(allows(engine)).rejects.toThrow()
+  })
+
+  test('TI-15 nor of one that is deaf to whether the runtime is disabled', async () => {
+    const engine: Engine = (action, input) => decide(action, { ...input, actor: { ...input.actor, is_disabled: false } })
     await expect(allows(engine)).rejects.toThrow()
   })
 })

@@ -177,10 +177,19 @@ const serviceAccountStandings: Source<StandingKey, Standing> = {
   isToldByEpoch: ({ tenant_id }, { home }) => home?.tenant_id === tenant_id,
 }
 
-/** An operator has of its tenant what concerns its own runtime, while that is live, and nothing of a project but that it is attached. */
+/**
+ * An operator has of its tenant what concerns its own runtime, and nothing of a project but that it is attached. It is disabled where its
+ * runtime is, and belongs to its tenant while that is live.
+ */
 const standingOfOperator = (row: OperatorStandingRow): Standing => {
-  const { user_id, home_tenant_id, tenant_state, project_state, is_live, is_attached, is_eligible, delegated_actions } = row
-  const stranger = { ...strangerRow(user_id), tenant_state, project_state, is_tenant_member: is_live, is_project_member: is_attached }
+  const { user_id, home_tenant_id, tenant_state, project_state, is_disabled, is_live, is_attached, is_eligible, delegated_actions } = row
+  const stranger = {
+    ...strangerRow(user_id, is_disabled),
+    tenant_state,
+    project_state,
+    is_tenant_member: is_live,
+    is_project_member: is_attached,
+  }
   const home = { tenant_id: home_tenant_id, project_id: null, shared_runtime_id: user_id, actions: null }
   const delegated = delegated_actions.flatMap((word) => (Object.hasOwn(delegatedKeys, word) ? delegatedKeys[word]! : []))
   const { platform, tenant, project } = worked(stranger, [], '')

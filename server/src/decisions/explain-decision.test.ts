@@ -70,10 +70,15 @@ describe('of an operator', () => {
     ])
     expect(of('an operator cannot list people').missing).toEqual(['Nobody can give tenant.user.read to an operator.'])
     expect(of('an operator cannot see an allocation of a project that is not attached').missing).toEqual([
-      'The runtime must be enabled, and the project attached to it.',
+      'The project must be attached to the operator’s runtime.',
     ])
     expect(of('an operator attaches no project that is not on its list').missing).toEqual([
-      'The runtime must be enabled, and the project on the list of those that its operator may attach.',
+      'The project must be on the list of those that the operator of this runtime may attach.',
+    ])
+    const { steps, missing } = of('a disabled runtime attaches nothing, delegated or not')
+    expect([steps.at(-1)?.because, missing]).toEqual([
+      'The operator’s runtime is disabled, or gone.',
+      ['The runtime must be enabled again.'],
     ])
   })
 })

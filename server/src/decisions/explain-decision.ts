@@ -68,7 +68,8 @@ const membershipStep = (judged: Judged): Step => {
 const stepsOf = (judged: Judged): Step[] => {
   const { asked, facts, decision } = judged
   const { action } = asked
-  if (decision.reason_code === 'actor_disabled') return [step('actor', 'denied', 'The actor is disabled.')]
+  if (decision.reason_code === 'actor_disabled')
+    return [step('actor', 'denied', isOperator(judged) ? operatorWords.disabled : 'The actor is disabled.')]
   const steps = [step('actor', 'passed', 'The actor is not disabled.')]
   const tell = (...told: Step[]) => {
     steps.push(...told)
@@ -122,7 +123,7 @@ const missingOf = (judged: Judged): string[] => {
     case null:
       return []
     case 'actor_disabled':
-      return ['The actor must be enabled again.']
+      return [isOperator(judged) ? operatorWords.missingEnabled : 'The actor must be enabled again.']
     case 'scope_mismatch':
       return ['A token whose binding and scope reach this action and place.']
     case 'membership_missing':

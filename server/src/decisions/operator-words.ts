@@ -4,10 +4,12 @@ import { type Action, delegatedKeys, operatorKeys } from '../authz/actions.ts'
 const isDelegable = (action: Action): boolean => Object.values(delegatedKeys).includes(action)
 
 export const operatorWords = {
+  disabled: 'The operator’s runtime is disabled, or gone.',
+  missingEnabled: 'The runtime must be enabled again.',
   notMember: (action: Action): string =>
     action === 'shared_runtime.attach'
-      ? 'The operator’s runtime is not in use here, or the project is none that it may attach.'
-      : 'The operator’s runtime is not in use here, or the project is not attached to it.',
+      ? 'The organization is gone, or the project is none that the operator may attach.'
+      : 'The organization is gone, or the project is not attached to the operator’s runtime.',
   member: 'The operator’s runtime is in use, and so is its way to the project.',
   notGiven: (action: Action): string => `Neither the list of what operators may do nor the runtime’s own delegation has ${action}.`,
   given: (action: Action): string =>
@@ -16,8 +18,8 @@ export const operatorWords = {
       : `The organization has delegated ${action} to the operator of this runtime.`,
   missingMember: (action: Action): string =>
     action === 'shared_runtime.attach'
-      ? 'The runtime must be enabled, and the project on the list of those that its operator may attach.'
-      : 'The runtime must be enabled, and the project attached to it.',
+      ? 'The project must be on the list of those that the operator of this runtime may attach.'
+      : 'The project must be attached to the operator’s runtime.',
   missingKey: (action: Action): string =>
     isDelegable(action)
       ? `The organization must delegate ${action} to the operator of this runtime.`

@@ -52,7 +52,7 @@ test('DE-02 DE-19 MI-07 what is answered about an operator is as fresh as what i
   await runtimes.detach(id, attached.id)
   expect(await told()).toEqual(['allow', 'membership_missing', 'membership_missing'])
   await move('disable')
-  expect(await told()).toEqual(['membership_missing', 'membership_missing', 'membership_missing'])
+  expect(await told()).toEqual(['actor_disabled', 'actor_disabled', 'actor_disabled'])
   await move('enable')
   expect(await told()).toEqual(['allow', 'membership_missing', 'membership_missing'])
   await move('disable')

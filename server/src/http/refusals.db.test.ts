@@ -81,7 +81,7 @@ describe('what an operator was refused', () => {
       'runtime_credential_not_found',
       'scope_mismatch',
       'permission_denied',
-      'membership_missing',
+      'actor_disabled',
     ])
     for (const row of rows) expect(row).toMatchObject({ tenant_id: org.aurora, metadata: { name: 'registry' } })
   })

@@ -533,7 +533,7 @@ describe('wrapped delivery', () => {
     const waiting = (await deliver(id)).body
     await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })
     for (const base of doors) expect(bytesOf(await open(id, waiting.wrapping_token, { base }))).toEqual(expected)
-    expect(refused(await deliver(id))).toEqual([403, 'insufficient_permissions', 'membership_missing'])
+    expect(refused(await deliver(id))).toEqual([403, 'insufficient_permissions', 'actor_disabled'])
     expect(await recordOf(id, 'shared_runtime.deliveries.end')).toMatchObject([
       { metadata: { deliveries_ended: [waiting.delivery_id], deliveries_ended_count: 1, reason: 'because' } },
     ])

@@ -255,7 +255,7 @@ describe('what an operator sees of allocations', () => {
     expect((await list(`/allocations?limit=1&cursor=${page.next_cursor}`, deaf.url)).status).toBe(200)
   })
 
-  test('MI-07 X5 a disabled runtime has no operator, on any process, until it is enabled', async () => {
+  test('MI-07 TI-15 X5 a disabled runtime has no operator, on any process, until it is enabled', async () => {
     const id = await runtimes.made({ delegated_actions: ['attach'], eligible_project_ids: [project.aurora] })
     await runtimes.attach(id, project.aurora)
     const asked: [string, string, object?][] = [
@@ -276,8 +276,8 @@ describe('what an operator sees of allocations', () => {
     const row = () => live.sql('select reported_sequence, members_sequence, cursor_version from shared_app_runtimes where id = $1', [id])
     await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })
     const before = await row()
-    for (const each of await all()) expect(refused(each)).toEqual(denied('membership_missing'))
-    expect(refused(await runtimes.operate(id, 'POST', '/attachments', attachment(project.aurora)))).toEqual(denied('membership_missing'))
+    for (const each of await all()) expect(refused(each)).toEqual(denied('actor_disabled'))
+    expect(refused(await runtimes.operate(id, 'POST', '/attachments', attachment(project.aurora)))).toEqual(denied('actor_disabled'))
     expect(await row()).toEqual(before)
     await live.call('adam', 'POST', runtimes.one(id, '/enable'), { body: because })
     expect((await all()).map(({ status }) => status)).toEqual(Array(doors.length * asked.length).fill(200))
@@ -383,6 +383,6 @@ describe('what is recorded of operators', () => {
     const elsewhere = runtimes.one(id, '', org.borealis)
     expect(await told('GET', '', undefined, elsewhere)).toMatchObject({ status: 403, result: 'denied', reason_code: 'scope_mismatch' })
     await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })
-    expect(await told('GET', '')).toMatchObject({ status: 403, result: 'denied', reason_code: 'membership_missing' })
+    expect(await told('GET', '')).toMatchObject({ status: 403, result: 'denied', reason_code: 'actor_disabled' })
   })
 })
