@@ -225,7 +225,7 @@ test('MI-04 a controller that is killed goes on counting where it was', async ()
   }
 })
 
-test('MI-07 a disabled runtime’s controller is refused until the runtime is enabled again', async () => {
+test('MI-07 TI-15 a disabled runtime’s controller is refused, and keeps its token, until the runtime is enabled again', async () => {
   const runtime = await newRuntime()
   const controller = start(runtime.environment)
   await controller.after(1)
