@@ -334,14 +334,14 @@ export const reportRuntimeMembers = operation({
   path: `${one}/members`,
   summary: 'The operator says which members its runtime has now: the whole list.',
   description:
-    'A member may name an allocation that the operator would find in its list of allocations; any other is 404 `allocation_not_found`.',
+    'A member may name an allocation that the operator would find in its list of allocations; any other is 403 `membership_missing`, be it there or not.',
   actors: operator,
   action: 'shared_runtime.report',
   effect: 'change',
   params,
   body: Exactly({ sequence: Sequence, members: MembersNow }),
   reply: Reported,
-  problems: [...gone, 'allocation_not_found'],
+  problems: gone,
 })
 
 export const listRuntimeMembers = operation({

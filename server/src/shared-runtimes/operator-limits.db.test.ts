@@ -148,7 +148,7 @@ describe('members and the rules of the projects', () => {
     const rule = { key: 'hide-members', actions: ['shared_runtime.allocation.read'], condition: forOperators, ...because }
     const { body: made } = await live.call('alice', 'POST', rules, { body: rule })
     const unknown = await report(2, strange)
-    expect(unknown.body.code).toBe('allocation_not_found')
+    expect(refused(unknown)).toEqual([403, 'insufficient_permissions', 'membership_missing'])
     expect(bytesOf(await report(2, allocation_id))).toEqual(bytesOf(unknown))
     expect(await toOperator()).toBeNull()
     expect(told(await live.call('asha', 'GET', runtimes.one(id, '/members')))).toBe(allocation_id)

@@ -14,11 +14,14 @@ const requireDistinct = (members: readonly RuntimeMember[]): void => {
     throw new Problem('validation_error', [{ in: 'body', field: 'members', message: 'must have a name each, and no two the same' }])
 }
 
-/** The projects whose allocations are named. One that the runtime may not see is like one that is not there. */
+/**
+ * The projects whose allocations are named. Whether one is not attached, keeps its allocation to itself, or is not there at all, is told alike: it is
+ * none that the runtime has part in.
+ */
 const projectsNamed = async (work: Work, shared_runtime_id: string, members: readonly RuntimeMember[]): Promise<string[]> => {
   const named = new Set(members.flatMap(({ allocation_id }) => allocation_id ?? []))
   const seen = await readContributed(work, shared_runtime_id, [...named])
-  if (seen.length !== named.size) throw new Problem('allocation_not_found')
+  if (seen.length !== named.size) throw new Problem('insufficient_permissions', { reason_code: 'membership_missing' })
   return [...new Set(seen.map(({ project_id }) => project_id))].sort()
 }
 

@@ -153,7 +153,7 @@ describe('what an operator reports', () => {
     expect(await read()).toEqual(first)
     expect((await runtimes.operate(id, 'GET', '/members')).body.members).toEqual(first)
     const unknown = await report(2, member('c', strange))
-    expect(refused(unknown)).toEqual([404, 'allocation_not_found', undefined])
+    expect(refused(unknown)).toEqual([403, 'insufficient_permissions', 'membership_missing'])
     for (const unseen of [plain, foreign]) expect(bytesOf(await report(2, member('c', unseen)))).toEqual(bytesOf(unknown))
     expect((await report(2, member('c'), member('c'))).status).toBe(400)
     expect((await report(1, member('z'))).body).toEqual({ is_taken: false, sequence: 1 })
