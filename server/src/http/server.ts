@@ -11,13 +11,15 @@ import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import type { RequestSpan } from '../telemetry/spans.ts'
 import type { Actor } from '../work/work.ts'
 import { type Answer, type Caller, identifiedOnce, type Showing } from './answer.ts'
+import type { Rails } from './asking.ts'
 import { correlationIdOf } from './correlation.ts'
 import { serveDocs } from './docs.ts'
 import { type PublicDocument, serveDocument } from './documents.ts'
 import { drainOnClose } from './drain.ts'
 import { guardHeaders } from './guard-headers.ts'
 import { serveHealth } from './health.ts'
-import { mount, type Rails, requireDeclared, Waits } from './mount.ts'
+import { requireDeclared } from './invariants.ts'
+import { mount } from './mount.ts'
 import { requireNoSecretIn } from './no-secret-in-body.ts'
 import { noteUnread, type Observers, type OnRejected, observe } from './observe.ts'
 import { openApiDocument } from './openapi.ts'
@@ -34,6 +36,7 @@ import {
   shownTokenOf,
 } from './read-request.ts'
 import { compileValidator } from './validation.ts'
+import { Waits } from './waits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
