@@ -5,7 +5,7 @@ import type { FreshReader, Source, Wanted } from '../../server/src/epochs/fresh.
 import { newId } from '../../server/src/kernel/ids.ts'
 import { keySetSource } from '../../server/src/keys/key-set.ts'
 import { wantOperatorKey } from '../../server/src/operator-credentials/operator-credential.ts'
-import { constraintRules } from '../../server/src/policies/constraint-chain.ts'
+import { constraintChains } from '../../server/src/policies/constraint-chain.ts'
 import { readPolicyFresh } from '../../server/src/policies/read-policy.ts'
 import { identifyPerson } from '../../server/src/principals/identify-person.ts'
 import { wantCredential } from '../../server/src/service-accounts/credential.ts'
@@ -38,7 +38,7 @@ export const keptSources = async () => {
   const nobody = {} as never
   return {
     standing: standings as unknown as AnySource,
-    rules: constraintRules as unknown as AnySource,
+    rules: constraintChains as unknown as AnySource,
     policy: await sourceOf((fresh) => readPolicyFresh(fresh, 'rate_limit.api_requests_per_minute')),
     'project tenant': await sourceOf((fresh) => readQuestions(fresh, caller, [question], () => '')),
     'service account standing': wantStanding('service_account', { user_id: '', tenant_id: null, project_id: null })

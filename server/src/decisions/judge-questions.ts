@@ -11,7 +11,7 @@ import { revisionOf } from '../epochs/moment.ts'
 import type { Asker } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Constraint } from '../policies/constraint.ts'
-import { chainLength, chainOf, wantChain } from '../policies/constraint-chain.ts'
+import { wantChain } from '../policies/constraint-chain.ts'
 import type { Asked, AskedActor } from './question.ts'
 
 /** The scopes whose roles the caller may read. */
@@ -71,7 +71,7 @@ export const judgeQuestions = async (
   for (const asked of questions) {
     wanted.push(wantOf(caller, asked))
     if (!isCaller(caller, asked.actor)) wanted.push(wantOf(asked.actor, asked))
-    for (const rules of wantChain(asked.place)) wanted.push(rules)
+    wanted.push(wantChain(asked.place))
   }
   const { moment, values } = await fresh.read(wanted)
   const { now } = moment
@@ -85,10 +85,8 @@ export const judgeQuestions = async (
     // In the order in which they were wanted.
     const callers = standingIn(caller, values[read] as Standing | undefined)
     const theirs = isSelf ? undefined : (values[read + 1] as Standing | undefined)
-    read += isSelf ? 1 : 2
-    const rules = values.slice(read, read + chainLength(place)) as (readonly Constraint[] | undefined)[]
-    read += rules.length
-    const constraints = chainOf(rules)
+    const constraints = (values[read + (isSelf ? 1 : 2)] ?? []) as readonly Constraint[]
+    read += isSelf ? 2 : 3
     if (place.tenant_id !== null && mayKnow(callers, now)) known.push(place.tenant_id)
     let standing = callers
     let readable = everything

@@ -5,7 +5,7 @@ import { factsOf, nobody } from '../authz/facts.ts'
 import { wantStanding } from '../authz/standing.ts'
 import type { Asker, Asking } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
-import { chainOf, wantChain } from '../policies/constraint-chain.ts'
+import { wantChain } from '../policies/constraint-chain.ts'
 import { type LiveToken, readLiveToken } from '../tokens/identify-machine.ts'
 import type { OAuthParts } from './oauth-parts.ts'
 
@@ -18,11 +18,11 @@ const requireMayAsk = async ({ actor, fresh, trail, source_ip }: Asker, { org_id
   const place = { id: actor.id, tenant_id: org_id, project_id, relations: [] }
   const { moment, values } = await fresh.read([
     wantStanding(actor.type, { user_id: actor.id, tenant_id: org_id, project_id }),
-    ...wantChain(place),
+    wantChain(place),
   ])
-  const [standing, ...rules] = values
+  const [standing, rules = []] = values
   const circumstances = { actor, place, resource_type: actor.type, attributes: { source_ip }, now: moment.now }
-  const facts = factsOf(standing ?? nobody(actor), chainOf(rules), circumstances)
+  const facts = factsOf(standing ?? nobody(actor), rules, circumstances)
   const kind = { type: actor.type, missing: 'token_invalid' } as const
   requireAllowed(trail, { alternatives: ['auth.token.introspect'], kind, place, is_there: true }, facts)
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Statement } from '../db/statement.ts'
 import type { Constraint } from './constraint.ts'
-import { chainOf, constraintRules, readChains, wantChain } from './constraint-chain.ts'
+import { constraintChains, readChains, wantChain } from './constraint-chain.ts'
 
 const inTraining = { tenant_id: 'aurora', project_id: 'training' }
 const inRendering = { tenant_id: 'aurora', project_id: 'rendering' }
@@ -27,25 +27,25 @@ test('DE-10 the chains of all places are read at once, each scope once, and come
   expect(asked.splice(0)).toEqual([[true, ['aurora'], ['training', 'rendering']]])
 })
 
-test('DE-10 the same lists make the same chain, so that what was worked out about it is found again', async () => {
-  const [wide, middle, narrow] = ['global', 'tenant', 'project'].map((scope) => [rule(scope, scope as 'global', null)])
-  expect(chainOf([wide, middle, narrow])).toBe(chainOf([wide, middle, narrow]))
-  expect(keys(chainOf([wide, middle, narrow]))).toEqual(['global', 'tenant', 'project'])
-  expect(keys(chainOf([wide, middle]))).toEqual(['global', 'tenant'])
-  expect(keys(chainOf([undefined, undefined, narrow]))).toEqual(['project'])
-  expect(chainOf([wide, [], []])).toBe(wide)
-  expect(chainOf([])).toEqual([])
+test('DE-10 where one scope alone has rules, all chains through it are the same one, and so is what was worked out about it', async () => {
+  const [rendering, elsewhere] = await readChains({ many: async ({ parse }) => [rule('night', 'global', null)].map(parse) }, [
+    inRendering,
+    nowhere,
+  ])
+  expect(rendering).toBe(elsewhere)
+  expect(keys(rendering!)).toEqual(['night'])
+  expect(await readChains({ many: async () => [] }, [inTraining])).toEqual([[]])
 })
 
-test('DE-19 rules are kept by their scope, and change in the epoch of their tenant', async () => {
-  const wanted = wantChain(inTraining)
-  expect(wanted.map(({ id }) => id)).toEqual(['rules global null null', 'rules tenant aurora aurora', 'rules project training aurora'])
-  expect(wanted.map(({ tenant_id }) => tenant_id)).toEqual([null, 'aurora', 'aurora'])
-  expect(wantChain(nowhere)).toHaveLength(1)
-  const loaded = await constraintRules.load(reader as never, [
-    { type: 'project', ...inTraining },
-    { type: 'project', ...inRendering },
+test('DE-19 a chain is kept by its end, and changes in the epoch of its tenant', async () => {
+  const { id, tenant_id } = wantChain(inTraining)
+  expect([id, tenant_id]).toEqual(['rules aurora training', 'aurora'])
+  expect(wantChain(inRendering).id).not.toBe(id)
+  expect(wantChain(nowhere)).toMatchObject({ id: 'rules null null', tenant_id: null })
+  const loaded = await constraintChains.load(reader as never, [inTraining, inRendering])
+  expect(loaded.map((rules) => keys(rules!))).toEqual([
+    ['night', 'abroad', 'weekend'],
+    ['night', 'abroad'],
   ])
-  expect(loaded.map((rules) => keys(rules!))).toEqual([['weekend'], []])
-  expect(asked.splice(0)).toEqual([[false, [], ['training', 'rendering']]])
+  expect(asked.splice(0)).toEqual([[true, ['aurora'], ['training', 'rendering']]])
 })

@@ -4,7 +4,7 @@ import { type Standing, wantStanding } from '../authz/standing.ts'
 import type { FreshReader } from '../epochs/fresh.ts'
 import type { Caller } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
-import { chainOf, wantChain } from '../policies/constraint-chain.ts'
+import { wantChain } from '../policies/constraint-chain.ts'
 import { policyIn, wantPolicy } from '../policies/read-policy.ts'
 import { endOfKey, type KeptKey, type Provable } from '../service-accounts/credential.ts'
 import type { Actor } from '../work/work.ts'
@@ -87,9 +87,9 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
       wantedMax,
       wantedAudiences,
       wantedScopes,
-      ...of_actor.rules,
+      of_actor.rules,
     ])
-    const [credential, standing, key_set, own, longest, allowed_audiences, allowed_scopes, ...rules] = values
+    const [credential, standing, key_set, own, longest, allowed_audiences, allowed_scopes, rules = []] = values
     return { ...located, moment, credential, standing, key_set, chains: { own, longest, allowed_audiences, allowed_scopes }, rules }
   }
   type Read = Awaited<ReturnType<typeof readAll>>
@@ -157,7 +157,7 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
     const { moment, key_set, chains, rules, actor_id: id, key_id } = read
     const actor = { type: of.type, id } as Actor & { readonly type: C }
     const place = of.placeOf(read)
-    const facts = factsOf(read.standing, chainOf(rules), {
+    const facts = factsOf(read.standing, rules, {
       actor,
       place,
       resource_type: actor.type,

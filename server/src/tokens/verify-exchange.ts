@@ -3,7 +3,7 @@ import { wantStanding } from '../authz/standing.ts'
 import type { FreshReader } from '../epochs/fresh.ts'
 import type { Caller } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
-import { chainOf, wantChain } from '../policies/constraint-chain.ts'
+import { wantChain } from '../policies/constraint-chain.ts'
 import { policyIn, wantPolicy } from '../policies/read-policy.ts'
 import { actingFor } from './act.ts'
 import { readLiveToken } from './identify-machine.ts'
@@ -56,12 +56,12 @@ export const exchanging = ({ keys, issuer }: Pick<IssuerParts, 'keys' | 'issuer'
     const place = { id, tenant_id, project_id, relations: [] }
     const { moment, values } = await fresh.read([
       wantStanding('service_account', { user_id: id, tenant_id, project_id }),
-      ...wantChain({ tenant_id, project_id }),
+      wantChain({ tenant_id, project_id }),
     ])
-    const [standing, ...rules] = values
+    const [standing, rules = []] = values
     const actor = { type: 'service_account', id } as const
     const circumstances = { actor, place, resource_type: actor.type, attributes: { source_ip }, now: moment.now }
-    return standing && { place, facts: factsOf(standing, chainOf(rules), circumstances) }
+    return standing && { place, facts: factsOf(standing, rules, circumstances) }
   }
 
   const within = (client: ByAccount, found: TokenRecord): Parent => ({

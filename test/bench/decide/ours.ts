@@ -3,7 +3,7 @@ import { factsOf, nobody } from '@gatehouse/server/authz/facts'
 import { type Standing, standings } from '@gatehouse/server/authz/standing'
 import { keepFresh, want } from '@gatehouse/server/epochs/fresh'
 import type { Constraint } from '@gatehouse/server/policies/constraint'
-import { chainOf, readChains, wantChain } from '@gatehouse/server/policies/constraint-chain'
+import { readChains, wantChain } from '@gatehouse/server/policies/constraint-chain'
 import type { Engine } from './engine.ts'
 import type { Question } from './questions.ts'
 
@@ -52,9 +52,9 @@ export const ours: Engine = {
   cold: async ({ database }) => {
     const fresh = keepFresh(database, { most_entries: 0, limit_ms: 60_000 })
     return async (question) => {
-      const { values } = await fresh.forRequest().read([want(standings, question), ...wantChain(question)])
-      const [standing, ...lists] = values as [Standing | undefined, ...(readonly Constraint[])[]]
-      return isAllowed(question, { standing, chain: chainOf(lists) })
+      const { values } = await fresh.forRequest().read([want(standings, question), wantChain(question)])
+      const [standing, chain = []] = values
+      return isAllowed(question, { standing, chain })
     }
   },
 }
