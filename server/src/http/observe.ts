@@ -1,7 +1,7 @@
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { beginRequestSpan, type RequestSpan } from '../telemetry/spans.ts'
+import { beginRequestSpan } from '../telemetry/spans.ts'
 
 /** Told of every request that was answered 401, with where it came from. */
 export type OnRejected = (code: string, address: string) => void
@@ -15,9 +15,9 @@ export interface Observers {
 const probes = new Set(['/healthz', '/readyz', '/metrics'])
 
 /** What a request is called in logs, metrics and traces. Never its address, which holds ids and whatever else the caller wrote. */
-const nameOf = ({ routeOptions }: FastifyRequest) => {
-  const route = routeOptions.url ?? 'none'
-  return { operation: routeOptions.config.operation?.id ?? route, route }
+interface Name {
+  readonly operation: string
+  readonly route: string
 }
 
 const bytesOf = (reply: FastifyReply): number | undefined => {
@@ -25,9 +25,8 @@ const bytesOf = (reply: FastifyReply): number | undefined => {
   return Number.isSafeInteger(length) ? length : undefined
 }
 
-const ended = (request: FastifyRequest, reply: FastifyReply, span: RequestSpan, { metrics, onRejected }: Observers): void => {
-  const { operation, route } = nameOf(request)
-  const { actor, problem_code: code, method } = request
+const ended = (request: FastifyRequest, reply: FastifyReply, { operation, route }: Name, { metrics, onRejected }: Observers): void => {
+  const { actor, problem_code: code, method, span } = request
   // The caller went away before the answer was out: nobody read a status, so none is claimed.
   const status = reply.raw.writableFinished ? reply.statusCode : 499
   const seconds = reply.elapsedTime / 1000
@@ -58,7 +57,10 @@ const ended = (request: FastifyRequest, reply: FastifyReply, span: RequestSpan, 
 
 /** From here on the request is counted, traced, and has its line when it is over, however it ends. */
 export const observe = (request: FastifyRequest, reply: FastifyReply, observers: Observers): void => {
-  const { operation, route } = nameOf(request)
+  // Made anew each time somebody asks for it, so it is asked for once.
+  const { url: route = 'none', config } = request.routeOptions
+  request.operation = config.operation
+  const operation = config.operation?.id ?? route
   const { traceparent } = request.headers
   observers.metrics.requestBegan()
   request.span = beginRequestSpan({
@@ -68,7 +70,7 @@ export const observe = (request: FastifyRequest, reply: FastifyReply, observers:
     correlation_id: request.id,
     traceparent: typeof traceparent === 'string' ? traceparent : undefined,
   })
-  reply.raw.once('close', () => ended(request, reply, request.span, observers))
+  reply.raw.once('close', () => ended(request, reply, { operation, route }, observers))
 }
 
 /** What could not be read as a request is counted and told like one, without a name. */

@@ -55,7 +55,7 @@ const challenge = ({ code }: Problem, authorization: string | undefined): string
 }
 
 export const replyWithProblem = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-  const { operation } = request.routeOptions.config
+  const { operation } = request
   const problem = asProblem(error, operation)
   request.problem_code = problem.code
   if (problem.status >= 500)

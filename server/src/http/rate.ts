@@ -9,9 +9,9 @@ import type { Actor } from '../work/work.ts'
  * apart from what is refused, so that whoever guesses secrets behind an address takes nothing from those who verify tokens there. What a
  * machine asks with its own credential is apart from what is asked with its tokens: whoever has got hold of one keeps nobody from the next.
  */
-const countedAs = ({ actor, routeOptions }: FastifyRequest) => {
-  if (!actor) return routeOptions.config.operation ? 'anonymous' : 'document'
-  if (routeOptions.config.operation?.is_decision) return 'decision'
+const countedAs = ({ actor, operation }: FastifyRequest) => {
+  if (!actor) return operation ? 'anonymous' : 'document'
+  if (operation?.is_decision) return 'decision'
   if (actor.type === 'user') return 'api'
   return actor.token ? 'machine' : 'credential'
 }

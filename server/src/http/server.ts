@@ -41,7 +41,8 @@ import { Waits } from './waits.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     actor: Actor | null
-    /** Set before anything else happens to a request. */
+    /** These two are set before anything else happens to a request. What is none of ours has no operation: a document, a probe, a wrong address. */
+    operation: Operation | undefined
     span: RequestSpan
     /** Reads that are proved to be no older than this request. */
     fresh: FreshReader
@@ -136,7 +137,7 @@ const createInstance = (parts: ServerParts, observers: Observers): FastifyInstan
  * the credential in it is none.
  */
 const countNobodys = async (request: FastifyRequest, { status, code }: Problem, countRequest: Counter['count']): Promise<void> => {
-  const { operation } = request.routeOptions.config
+  const { operation } = request
   if (!operation || operation.identified_by === 'bearer' || status >= 500 || code === 'rate_limit_exceeded') return
   if (status === 401 || !request.actor) await countRequest(Object.assign(request, { actor: null }))
 }
@@ -176,6 +177,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('actor', null)
   app.decorateRequest('problem_code', null)
+  app.decorateRequest('operation')
   app.decorateRequest('span')
   app.decorateRequest('fresh')
   const waits = new Waits()
@@ -201,7 +203,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     'application/x-www-form-urlencoded',
     { parseAs: 'buffer', bodyLimit },
     async (request: FastifyRequest, bytes: Buffer) => {
-      const { operation } = request.routeOptions.config
+      const { operation } = request
       if (operation?.speaks !== 'oauth') throw new Problem('unsupported_media_type')
       return readForm(operation, bytes)
     },
@@ -209,7 +211,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(guardHeaders).header('x-request-id', request.id).header('x-correlation-id', request.id)
-    const { operation } = request.routeOptions.config
+    const { operation } = request
     // First of all: whatever is refused from here on is counted, under a limit that is read.
     if (operation) request.fresh = parts.fresh.forRequest()
     // Node would refuse this itself, without an id or a body.
@@ -245,7 +247,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     done(null, payload)
   })
   app.addHook('preValidation', (request, _reply, done) => {
-    const { operation } = request.routeOptions.config
+    const { operation } = request
     try {
       if (operation) settleRequest(operation, request)
       done()
