@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../kernel/problem.ts'
 import { recentlyUsed } from '../kernel/recently-used.ts'
-import { readPolicyFresh } from '../policies/read-policy.ts'
+import { policyIn, readPolicyFresh, wantPolicy } from '../policies/read-policy.ts'
 import type { Actor } from '../work/work.ts'
 
 /**
@@ -60,7 +60,9 @@ export const requestCounter = (): Counter => {
 
   const count = async (request: FastifyRequest): Promise<void> => {
     const counted = countedAs(request)
-    const most = await readPolicyFresh(request.fresh, limitOf(counted))
+    const limit = limitOf(counted)
+    const { values } = await request.fresh.read([wantPolicy(limit)])
+    const most = policyIn(limit, values[0])
     const caller = rateKey(counted, request.actor, request.ip)
     const now = performance.now()
     const minute = minutes.get(caller)

@@ -145,7 +145,7 @@ const countNobodys = async (request: FastifyRequest, { status, code }: Problem, 
 /** Who asks: by the token that is shown, or by the certificate of the connection and nothing else. */
 const identifyingWith =
   (parts: ServerParts) =>
-  async (request: FastifyRequest, { identified_by }: Operation, showing: Showing & { source_ip: string }): Promise<Actor> => {
+  (request: FastifyRequest, { identified_by }: Operation, showing: Showing & { source_ip: string }): Promise<Actor> => {
     if (identified_by === 'certificate') {
       if (!parts.identifyNode) throw new Problem('certificate_missing')
       return parts.identifyNode(request.raw.socket as TLSSocket, showing)

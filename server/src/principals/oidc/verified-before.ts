@@ -1,5 +1,5 @@
 import { hash, type KeyObject } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
+import { recentlyUsed } from '../../kernel/recently-used.ts'
 
 export interface Verified<Claims> {
   readonly kid: string
@@ -12,7 +12,7 @@ export interface Verified<Claims> {
  * is remembered, under a digest and not under the token. Whether the key still counts, and the time, is asked anew each time.
  */
 export const verifiedBefore = <V extends Verified<unknown>>(most = 10_000) => {
-  const known = new LRUCache<string, V>({ max: most })
+  const known = recentlyUsed<V>(most)
   const nameOf = (token: string) => hash('sha256', token, 'base64')
   return {
     find: (token: string): V | undefined => known.get(nameOf(token)),
