@@ -41,30 +41,34 @@ export const together = <Question, Answer>(
   }
 
   const go = async (): Promise<void> => {
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, most_questions)
-      waiting = waiting.slice(batch.length)
-      under_way.add(batch)
-      try {
-        const answers = await run(batch.map(({ question }) => question))
-        batch.forEach(({ resolve }, index) => {
-          resolve(answers[index]!)
-        })
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
-      }
-      under_way.delete(batch)
+    if (waiting.length === 0) {
+      running -= 1
+      return
     }
-    running -= 1
+    const batch = waiting.slice(0, most_questions)
+    waiting = waiting.slice(batch.length)
+    under_way.add(batch)
+    try {
+      const answers = await run(batch.map(({ question }) => question))
+      batch.forEach(({ resolve }, index) => {
+        resolve(answers[index]!)
+      })
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    }
+    under_way.delete(batch)
+    goSoon()
   }
+
+  /** Whoever asks in the same turn of the loop comes along: what lies ready on other connections is read first. */
+  const goSoon = () => setImmediate(go)
 
   return (question: Question, until = Number.POSITIVE_INFINITY): Promise<Answer> => {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     waiting.push({ question, until, resolve, reject })
     if (running < most_runs) {
       running += 1
-      // Whoever asks in the same turn of the loop comes along: what lies ready on other connections is read first.
-      setImmediate(go)
+      goSoon()
     }
     if (until < Number.POSITIVE_INFINITY) clock ??= setInterval(tick, graceMs)
     return promise
