@@ -3,7 +3,6 @@
  * missing: whoever has the rest can make it.
  */
 const ours = /gh(?:sa|ne|ro|wd)_[A-Za-z0-9_-]{43}/
-const prefixes = ['ghsa_', 'ghne_', 'ghro_', 'ghwd_']
 /** How every header of a signed token begins, `{"` in base64url, and no header is shorter. */
 const header = /eyJ[A-Za-z0-9_-]{10}/
 
@@ -35,8 +34,13 @@ const holdsPrivateKey = (text: string): boolean =>
     (text.includes('kty') && privateMember.test(text)) ||
     (text.length >= 60 && text.includes('M') && text.split(/[^A-Za-z0-9+/]+/).some(startsAsPrivateKey)))
 
+/** No signed token is shorter, and nothing else is; most texts are. */
+const shortestOfAll = 17
+/** Something of each kind that no text of that kind is without: every text of every request is read, and hardly one has any of it. */
+const anyMark = /gh[a-z]{2}_|eyJ|PRIVATE KEY|PuTTY-|b3Blb|kty|M[A-P]/
+
 /** Whether a secret, a signed token or a private key stands in a text that is meant for something else. */
 export const holdsSecret = (text: string): boolean =>
-  (prefixes.some((prefix) => text.includes(prefix)) && ours.test(text)) ||
-  (text.includes('eyJ') && holdsSignedToken(text)) ||
-  holdsPrivateKey(text)
+  text.length >= shortestOfAll &&
+  anyMark.test(text) &&
+  (ours.test(text) || (text.includes('eyJ') && holdsSignedToken(text)) || holdsPrivateKey(text))
