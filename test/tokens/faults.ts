@@ -42,6 +42,10 @@ const unchecked = (shape: readonly [find: string, replace: string], compared: st
 const ofServiceAccount = `actor_type: Type.Literal('service_account'), org_id: Uuid, project_id: Uuid })`
 const classShape = (changed: string): readonly [string, string] => [ofServiceAccount, changed]
 
+/** How a disabled runtime is told, both ways. */
+const disabledRuntime = `r.state = 'disabled' as is_disabled,
+    r.state <> 'disabled' and o.id is not null`
+
 const fallingBack = (key: string, chain: string, value: string) =>
   inside(
     'tokens/credential-gate',
@@ -373,12 +377,12 @@ export const faults: Readonly<Record<AttackName, Readonly<Record<string, readonl
     ],
   },
   'MI-07 a runtime disabled': {
-    'it goes on': [inside('authz/operator-standing-queries', `r.state <> 'disabled' and o.id is not null`, 'o.id is not null')],
+    'it goes on': [inside('authz/operator-standing-queries', disabledRuntime, 'false as is_disabled, o.id is not null')],
   },
   'TI-11 credentials of operators that have ended': {
     'that of a disabled runtime opens': [
       inside('tokens/verify-operator', `if (state === 'disabled' || state === 'deleted')`, 'if (false)'),
-      inside('authz/operator-standing-queries', `r.state <> 'disabled' and o.id is not null`, 'o.id is not null'),
+      inside('authz/operator-standing-queries', disabledRuntime, 'false as is_disabled, o.id is not null'),
     ],
     'it opens whatever runtime is named': [
       inside(

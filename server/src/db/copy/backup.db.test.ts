@@ -8,6 +8,7 @@ import { accessStage } from '../../../../test/access-stage.ts'
 import { type LiveServer, liveServer, seeded, testKeys } from '../../../../test/live-server.ts'
 import { machineOn } from '../../../../test/machine.ts'
 import { type ClonedDatabase, cloneDatabase } from '../../../../test/postgres.ts'
+import { runtimesOn } from '../../../../test/runtime-scene.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
 import { verifyChains } from '../../audit/verify-chains.ts'
 import { roleVersionIdOf } from '../../authz/catalogue.ts'
@@ -59,6 +60,17 @@ const fillNode = async () => {
   await live.sql('insert into node_events (node_id, event_id, told_at) values ($1, gen_random_uuid(), now())', [stage.node.id])
 }
 
+/** A shared runtime with a project, a member, a credential of its operator's, and a secret on its way to it. */
+const fillRuntime = async () => {
+  const runtimes = runtimesOn(live)
+  const id = await runtimes.made()
+  await runtimes.attach(id, seeded.project.aurora)
+  const members = [{ name: 'kept', role: 'worker', state: 'ready', allocation_id: null }]
+  await runtimes.operate(id, 'PUT', '/members', { sequence: 1, members })
+  await live.call('adam', 'POST', runtimes.one(id, '/credentials'), { body: { name: 'kept', secret: 'kept' } })
+  expect((await runtimes.operate(id, 'POST', '/credential-deliveries', { name: 'kept' })).status).toBe(201)
+}
+
 /** Something in every table, and in texts whatever a text can hold. */
 const fillAll = async () => {
   const { org, project, user } = seeded
@@ -76,6 +88,7 @@ const fillAll = async () => {
   await live.sql(`insert into policy_constraints (constraint_id, version, key, scope_type, actions, condition, time_zone, is_locked, state, created_at)
                   values (gen_random_uuid(), 1, 'kept', 'global', '{storage.read}', '{}', 'UTC', true, 'disabled', now())`)
   await fillNode()
+  await fillRuntime()
   const machine = await machineOn(live.sql, { org_id: org.aurora, project_id: project.aurora })
   await machine.mint()
   await live.sql(`insert into token_cutoffs (id, subject_type, subject_id, org_id, issued_before, created_at, created_by, reason)
