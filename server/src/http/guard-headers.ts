@@ -16,6 +16,13 @@ const collected = (): Readonly<Record<string, string>> => {
   const guard = helmet({
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     referrerPolicy: { policy: 'no-referrer' },
+    xFrameOptions: { action: 'deny' },
+    // For browsers and plug-ins that are gone, and for pages that look names up or share their origin; every answer would carry them.
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xXssProtection: false,
+    originAgentCluster: false,
   })
   guard({} as IncomingMessage, response as unknown as ServerResponse, (error?: unknown) => {
     if (error) throw error
