@@ -33,6 +33,17 @@ afterAll(() => live.stop())
 const logs = (person: string, path: string, query = '') => live.call(person, 'GET', `/api/v1/${path}/audit-logs${query}`)
 const tenants = (items: { tenant_id: string | null }[]) => new Set(items.map(({ tenant_id }) => tenant_id))
 
+test('MI-06 X1 what another tenant’s record names is, as a filter, like what no record names', async () => {
+  const { body: theirs } = await logs('bella', `orgs/${org.borealis}`, '?limit=1')
+  const { actor_id, resource_id, correlation_id } = theirs.items[0]
+  const nothing = (await logs('adam', `orgs/${org.aurora}`, '?actor_id=0190aaaa-0000-7000-8000-00000000ffff')).text
+  expect(JSON.parse(nothing).items).toEqual([])
+  for (const [name, id] of Object.entries({ actor_id, resource_id, correlation_id })) {
+    expect((await logs('bella', `orgs/${org.borealis}`, `?${name}=${id}`)).body.items.length).toBeGreaterThan(0)
+    expect((await logs('adam', `orgs/${org.aurora}`, `?${name}=${id}`)).text).toBe(nothing)
+  }
+})
+
 test('AU-04 a tenant auditor sees his tenant only, newest first, and never what crossed tenants', async () => {
   const { status, body } = await logs('adam', `orgs/${org.aurora}`, '?limit=200')
   expect(status).toBe(200)

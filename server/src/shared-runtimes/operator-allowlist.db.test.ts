@@ -89,6 +89,21 @@ describe('the allowlist by default', () => {
     expect(await walk(live.url)).toEqual(open)
   })
 
+  test('MI-03 the operator of another runtime of the same tenant is refused wherever this one is named', async () => {
+    const others = await (await operatorWithSecret(live, await runtimesOn(live).made({ delegated_actions: ['attach', 'detach'] }))).token()
+    const named = rightfulCalls.filter(
+      ({ operation: { path, actors } }) => path.includes(':shared_runtime_id') && actors.includes('shared_runtime_operator'),
+    )
+    expect(named.length).toBe(open.length - 1)
+    for (const { operation: each, params, body } of named) {
+      const path = pathOf(each.path, { ...params, org_id: org.aurora, shared_runtime_id: own, attachment_id: strange })
+      const sending = sendingOf(each, body)
+      const headers = { ...sending.headers, authorization: `Bearer ${others}` }
+      const { status, body: told } = await live.call(null, each.method, path, { ...sending, headers })
+      expect([each.id, status, told.details]).toEqual([each.id, 403, { reason_code: 'scope_mismatch' }])
+    }
+  })
+
   test('MI-05 X4 a route that nobody thought of is closed to operators, without a word in any list', async () => {
     const fresh = dummy(['user'])
     const { url } = await live.replica(withDummy(fresh))
