@@ -3,10 +3,7 @@ import { actorTypes, listOperation, operation } from './operation.ts'
 import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
 import { oneRuntime } from './shared-runtimes.ts'
 
-/** The claims of a token, as it holds them. For a resource server; whoever asked for the token need not read it. */
-export const ServiceAccountClaims = Exactly({
-  sub: Id('service account'),
-  actor_type: OneOf(['service_account']),
+const ofEveryToken = {
   iss: Type.String(),
   aud: Type.String(),
   iat: Type.Integer(),
@@ -14,6 +11,13 @@ export const ServiceAccountClaims = Exactly({
   jti: Id('token'),
   scope: Type.String(),
   org_id: Id('organization'),
+}
+
+/** The claims of a token, as it holds them. For a resource server; whoever asked for the token need not read it. */
+export const ServiceAccountClaims = Exactly({
+  sub: Id('service account'),
+  actor_type: OneOf(['service_account']),
+  ...ofEveryToken,
   project_id: Id('project'),
 })
 
@@ -21,13 +25,7 @@ export const ServiceAccountClaims = Exactly({
 export const SharedRuntimeOperatorClaims = Exactly({
   sub: Id('shared runtime'),
   actor_type: OneOf(['shared_runtime_operator']),
-  iss: Type.String(),
-  aud: Type.String(),
-  iat: Type.Integer(),
-  exp: Type.Integer(),
-  jti: Id('token'),
-  scope: Type.String(),
-  org_id: Id('organization'),
+  ...ofEveryToken,
   shared_runtime_id: Id('shared runtime'),
 })
 

@@ -19,8 +19,6 @@ import type { DenialParts, DenialRecorder } from './record-denial.ts'
 import { recordIssued } from './record-issued.ts'
 import type { Bound, Grant, TokenRequest } from './token-policy.ts'
 
-export type { Exchange } from './judge-issuance.ts'
-
 export interface IssuerParts extends DenialParts {
   readonly database: Database
   readonly fresh: Fresh
