@@ -698,6 +698,14 @@ describe('bodies', () => {
     expect(statuses).toEqual([415])
   })
 
+  test.for(['Bearer', 'Bearer ', 'Bearer  two', 'Bearer a b', 'Bearer ü', 'Bearer\ta', 'Basic YTpi', 'Bearera.b.c', 'DPoP a"b'])(
+    'T1 an authorization that is none of ours is no token: %j',
+    async (authorization) => {
+      const { status, body } = await live.call(null, 'GET', '/api/v1/me', { headers: { authorization } })
+      expect([status, body.code]).toEqual([401, 'token_invalid'])
+    },
+  )
+
   test('HO-04 who has no body to give is not asked for its type', async () => {
     expect((await live.call('alice', 'GET', aurora, { headers: { 'content-type': 'text/plain' } })).status).toBe(200)
     const gone = await live.call('amara', 'DELETE', `${training}/members/${user('asha')}`)
@@ -739,8 +747,10 @@ describe('headers of every answer', () => {
       expect(text).toContain(name)
   })
 
-  test('HO-04 the docs are a page and the document is OpenAPI 3.1', async () => {
-    expect((await live.call(null, 'GET', '/docs')).headers.get('content-type')).toContain('text/html')
+  test('HO-04 the docs are a page, which no other window keeps hold of, and the document is OpenAPI 3.1', async () => {
+    const { headers } = await live.call(null, 'GET', '/docs')
+    expect(headers.get('content-type')).toContain('text/html')
+    expect(headers.get('cross-origin-opener-policy')).toBe('same-origin')
     expect((await live.call(null, 'GET', '/openapi.json')).body.openapi).toBe('3.1.0')
   })
 })

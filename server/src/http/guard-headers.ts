@@ -23,6 +23,7 @@ const collected = (): Readonly<Record<string, string>> => {
     xPermittedCrossDomainPolicies: false,
     xXssProtection: false,
     originAgentCluster: false,
+    crossOriginOpenerPolicy: false,
   })
   guard({} as IncomingMessage, response as unknown as ServerResponse, (error?: unknown) => {
     if (error) throw error

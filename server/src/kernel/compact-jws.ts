@@ -1,4 +1,4 @@
-import { requireUniqueMembers } from './strict-json.ts'
+import { parseUnique } from './strict-json.ts'
 
 /** Signatures that only the holder of a private key can make. `none` and HMAC are not in the language, so nobody can configure them. */
 export const asymmetricAlgorithms = [
@@ -56,13 +56,9 @@ const bytesOf = (part: string): Buffer | undefined => {
 /** The one JSON object that the bytes are, in every reader's eyes; undefined if they are not. */
 export const objectOf = (bytes: Buffer): Claims | undefined => {
   try {
-    const text = utf8.decode(bytes)
-    const value: unknown = JSON.parse(text)
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    if (!isObject) return undefined
     // Two parsers that keep different ones of two members would read two different tokens.
-    requireUniqueMembers(text)
-    return value as Claims
+    const value = parseUnique(utf8.decode(bytes))
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Claims) : undefined
   } catch {
     return undefined
   }

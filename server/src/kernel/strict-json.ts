@@ -24,50 +24,70 @@ const refuse = (why: string): never => {
 
 const isSurrogatePaired = (text: string) => text.isWellFormed()
 
+/** An uneven number of backslashes before a quote makes it a part of the text. */
+const isEscaped = (text: string, at: number): boolean => {
+  let first = at
+  while (text.charCodeAt(first - 1) === backslash) first -= 1
+  return (at - first) % 2 === 1
+}
+
 const stringEnd = (text: string, start: number): number => {
-  for (let at = start + 1; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (code === 0x5c) at += 1
-    else if (code === 0x22) return at
-  }
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) if (!isEscaped(text, end)) return end
   return refuse('a string does not end')
 }
 
-const [quote, colon, openBrace, closeBrace, openBracket, closeBracket] = [...'":{}[]'].map((char) => char.charCodeAt(0))
+const [quote, backslash, colon, openBrace, closeBrace, openBracket, closeBracket] = [...'"\\:{}[]'].map((char) => char.charCodeAt(0))
 const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 
-/** Walks the text once before it is parsed: depth is bounded first, and members that JSON.parse would drop are seen. */
-export const requireUniqueMembers = (text: string): void => {
-  const seen: (Set<string> | null)[] = []
+/** Walks the text once before it is parsed: depth is bounded first, and each member is counted, also those that JSON.parse would drop. */
+const membersWritten = (text: string): number => {
+  let depth = 0
+  let members = 0
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
     if (code === openBrace || code === openBracket) {
-      if (seen.push(code === openBrace ? new Set() : null) > maxDepth) refuse(`deeper than ${maxDepth} levels`)
-    } else if (code === closeBrace || code === closeBracket) seen.pop()
+      depth += 1
+      if (depth > maxDepth) refuse(`deeper than ${maxDepth} levels`)
+    } else if (code === closeBrace || code === closeBracket) depth -= 1
     else if (code === quote) {
-      const end = stringEnd(text, at)
-      const members = seen.at(-1)
-      let after = end + 1
+      at = stringEnd(text, at)
+      let after = at + 1
       while (isSpace(text.charCodeAt(after))) after += 1
-      if (members && text.charCodeAt(after) === colon) noteMember(members, text.slice(at, end + 1))
-      at = end
+      if (text.charCodeAt(after) === colon) members += 1
     }
   }
+  return members
 }
 
-const spelledOut = (quoted: string): string => {
-  try {
-    return JSON.parse(quoted)
-  } catch {
-    return refuse('a member name is malformed')
+/** Those that are left of them. */
+const membersKept = (value: unknown): number => {
+  if (typeof value !== 'object' || value === null) return 0
+  let members = 0
+  if (Array.isArray(value)) {
+    for (const each of value) members += membersKept(each)
+    return members
   }
+  let own = 0
+  for (const name in value) {
+    if (poisoned.has(name)) refuse('a member name is not allowed')
+    own += 1
+    members += membersKept((value as Record<string, unknown>)[name])
+  }
+  if (own > maxMembers) refuse(`more than ${maxMembers} members`)
+  return own + members
 }
 
-const noteMember = (members: Set<string>, quoted: string): void => {
-  const name = quoted.includes('\\') ? spelledOut(quoted) : quoted.slice(1, -1)
-  if (members.has(name)) refuse('a member appears twice')
-  if (poisoned.has(name)) refuse('a member name is not allowed')
-  if (members.add(name).size > maxMembers) refuse(`more than ${maxMembers} members`)
+/** What a text says as JSON, where no object in it has two members of one name: of these each reader would keep another. */
+export const parseUnique = (text: string): unknown => {
+  const written = membersWritten(text)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    refuse('the body is not JSON')
+  }
+  if (membersKept(value) !== written) refuse('a member appears twice')
+  return value
 }
 
 const settle = (value: unknown, within?: string): unknown => {
@@ -115,13 +135,7 @@ export const parseStrictJson = (bytes: Buffer): unknown => {
   const isPlain = isAscii(bytes)
   const text = isPlain ? bytes.toString('latin1') : textOf(bytes)
   if (text.charCodeAt(0) === 0xfeff) refuse('the body begins with a byte order mark')
-  requireUniqueMembers(text)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    refuse('the body is not JSON')
-  }
+  const value = parseUnique(text)
   if (!isPlain || text.includes('\\')) return settle(value)
   // Every text stands there as it is, and has no second spelling.
   requireNumbers(value)
