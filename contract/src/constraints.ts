@@ -69,6 +69,17 @@ const ConstraintDraft = Named('ConstraintDraft', {
   reason: Type.Optional(Reason),
 })
 
+const ConstraintChange = Exactly({
+  description: Type.Optional(Nullable(Description)),
+  actions: Type.Optional(Actions),
+  condition: Type.Optional(Condition),
+  time_zone: Type.Optional(TimeZone),
+  is_locked: Type.Optional(IsLocked),
+  state: Type.Optional(State),
+  expected_version: Version,
+  reason: Reason,
+})
+
 const refusal =
   'Refused with the fields named: actions that do not exist or cannot be constrained there, attributes that one of the actions does not carry, ranges and zones that are none.'
 
@@ -134,16 +145,7 @@ const constraintsOf = <P extends TProperties, const R extends string, const W ex
       action: at.write,
       effect: 'change',
       params: byId,
-      body: Exactly({
-        description: Type.Optional(Nullable(Description)),
-        actions: Type.Optional(Actions),
-        condition: Type.Optional(Condition),
-        time_zone: Type.Optional(TimeZone),
-        is_locked: Type.Optional(IsLocked),
-        state: Type.Optional(State),
-        expected_version: Version,
-        reason: Reason,
-      }),
+      body: ConstraintChange,
       reply: Constraint,
       problems: [...missing, 'version_conflict'],
     }),

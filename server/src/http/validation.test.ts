@@ -1,3 +1,4 @@
+import { operations } from '@gatehouse/contract/operations'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { expect, test } from 'vitest'
@@ -19,4 +20,19 @@ test('HO-04 all that is wrong with a request is told at once, unless it is so mu
   // What was wrong with the one before is forgotten.
   expect(errorsOf({ names: [] })).toBe(0)
   expect(validate.errors).toBe(null)
+})
+
+type Compiled = (value: unknown) => boolean
+const compiled = (of: object) => compileValidator({ schema: of, method: 'POST', url: '/', httpPart: 'body' }) as Compiled
+
+// They are compiled when first asked for, so a server would start with one that cannot be.
+test.for(operations.map(({ id, params, query, body }) => [id, [params, query, body]] as const))(
+  'HO-04 what %s takes can be compiled',
+  ([, schemas]) => {
+    for (const each of schemas) if (each) expect(compiled(each)('a text, which no operation takes')).toBe(false)
+  },
+)
+
+test('a schema that cannot be compiled is found by asking', () => {
+  expect(() => compiled({ type: 'no such type' })({})).toThrow('type')
 })
