@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { judgeIntent } from '../faults/judge.ts'
-import { bearing } from '../faults/recipes.ts'
+import { bearing } from '../faults/recipes/recipe.ts'
 import type { KillPoint, ServerProcess } from '../faults/server-process.ts'
 import { nameOf } from '../faults/statement-faults.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Build } from '../faults/builds.ts'
 import { judgeSettled, judgeWorld } from '../faults/judge.ts'
 import { type Case, countStatements, fewPoints, runKills } from '../faults/kills.ts'
-import { isKeyed, operationOf, recipes, withoutRecipe } from '../faults/recipes.ts'
+import { isKeyed, operationOf, recipes } from '../faults/recipes.ts'
 import type { ServerProcess } from '../faults/server-process.ts'
 import { barrier, nameOf, type Point } from '../faults/statement-faults.ts'
-import { apartHash, tablesNotJudged, withoutStep } from '../faults/unjudged.ts'
+import { apartHash, tablesNotJudged } from '../faults/unjudged.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 
@@ -25,14 +25,6 @@ const leave = async () => {
 describe('killed at once, and started again', () => {
   beforeAll(enter)
   afterAll(leave)
-
-  test('every operation that changes something has a recipe for the campaign', () => {
-    expect(withoutRecipe()).toEqual([])
-  })
-
-  test('every recorded change can be done again on paper', () => {
-    expect(withoutStep()).toEqual([])
-  })
 
   test('every table is judged, or it is said why not', async () => {
     await world.prepare('organization.resume', world.stageOn(calm.url))

@@ -1,0 +1,49 @@
+import { type Asking, part, type Recipes, type Stage } from './recipe.ts'
+
+const newNode = async (stage: Stage): Promise<string> => {
+  const body = { name: stage.word(), region: 'nowhere', sku: 'fault', gpus: 1, reason: stage.word() }
+  return ((await stage.done('node.create', { person: 'ada', params: {}, body })) as unknown as { node: { id: string } }).node.id
+}
+const onNode = async (stage: Stage) => ({ person: 'ada', params: { node_id: await newNode(stage) }, body: { reason: stage.word() } })
+const nodeIs = (status: string) => (asking: Asking) => [
+  part('status', 'nodes where id = $1 and status = $2', asking.params.node_id, status),
+]
+
+export const nodes: Recipes = {
+  'node.create': {
+    lock: 'platform chain',
+    prepare: async (stage) => ({
+      person: 'ada',
+      params: {},
+      body: { name: stage.word(), region: 'nowhere', sku: 'fault', gpus: 1, reason: stage.word() },
+    }),
+    effect: ({ body }) => [
+      part('node', 'nodes where name = $1', body.name),
+      part('enrolment', 'node_enrolments e join nodes n on n.id = e.node_id where n.name = $1 and e.ended_at is null', body.name),
+    ],
+  },
+  'node.enrolment.create': {
+    lock: 'platform chain',
+    prepare: onNode,
+    // The one that came with the node is void when there is another.
+    effect: ({ params }) => [part('void', 'node_enrolments where node_id = $1 and ended_at is not null', params.node_id)],
+  },
+  'node.drain': { lock: 'platform chain', prepare: onNode, effect: nodeIs('drained') },
+  'node.undrain': {
+    lock: 'platform chain',
+    prepare: async (stage) => {
+      const there = await onNode(stage)
+      await stage.done('node.drain', { ...there, body: { reason: stage.word() } })
+      return there
+    },
+    effect: nodeIs('active'),
+  },
+  'node.retire': {
+    lock: 'platform chain',
+    prepare: onNode,
+    effect: (asking) => [
+      ...nodeIs('retired')(asking),
+      part('enrolment', 'node_enrolments where node_id = $1 and ended_at is not null', asking.params.node_id),
+    ],
+  },
+}
