@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Sql } from '../faults/replay.ts'
+import type { Sql } from '../faults/replay/room.ts'
 
 /** Every row of every table, as text: `table NAME` → all of it. */
 export const tablesOf = async (sql: Sql): Promise<Map<string, Buffer>> => {

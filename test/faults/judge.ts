@@ -4,7 +4,8 @@ import { verifyChains } from '../../server/src/audit/verify-chains.ts'
 import type { Reader } from '../../server/src/db/database.ts'
 import type { Attempt, Wanted } from './journal.ts'
 import { actionsOf, isKeyed, operationOf, recipes } from './recipes.ts'
-import { readRecord, readState, replayFaults, type Sql, type State, steps } from './replay.ts'
+import type { Sql } from './replay/room.ts'
+import { readRecord, readState, replayFaults, type State, steps } from './replay.ts'
 
 const isGood = (status: number) => status >= 200 && status < 300
 /** OAuth has no name for it, but the status is the same. */

@@ -1,4 +1,4 @@
-import type { Sql } from './replay.ts'
+import type { Sql } from './replay/room.ts'
 
 export const tablesIn = async (sql: Sql): Promise<string[]> =>
   (await sql<{ name: string }>(`select tablename as name from pg_tables where schemaname = 'public' order by 1`)).map(({ name }) => name)

@@ -1,7 +1,8 @@
 import { operations } from '../../contract/src/operations.ts'
 import { judgeIntent, judgeWorld } from './judge.ts'
 import { recipes } from './recipes.ts'
-import { type Sql, steps } from './replay.ts'
+import type { Sql } from './replay/room.ts'
+import { steps } from './replay.ts'
 import { hashOf, tablesIn } from './state-hash.ts'
 import type { FaultWorld } from './world.ts'
 

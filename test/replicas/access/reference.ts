@@ -1,4 +1,4 @@
-import type { Sql } from '../../faults/replay.ts'
+import type { Sql } from '../../faults/replay/room.ts'
 
 /** What must be on a node, worked out anew from the rules: from who belongs, who owns and whose key it is, and not from how sets are made. */
 export interface Wanted {
