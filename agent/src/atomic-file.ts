@@ -49,6 +49,11 @@ export const readIfThere = async (path: string): Promise<string | undefined> => 
   }
 }
 
+/** The same where it says something else so far: what is right already needs no room, which there may not be. */
+export const keepWritten = async (path: string, text: string): Promise<void> => {
+  if ((await readIfThere(path)) !== text) await writeAtomically(path, text)
+}
+
 export const moveDurably = async (from: string, to: string): Promise<void> => {
   await rename(from, to)
   await sync(dirname(to))

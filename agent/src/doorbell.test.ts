@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -27,4 +28,24 @@ test('SG-10 who removes the socket does not make room for a second one; when the
   expect(await askRunning(folder)).toBe('third')
   await takeDownAgain()
   expect(await askRunning(folder)).toBeUndefined()
+})
+
+test.skipIf(process.getuid?.() !== 0)('SG-19 an agent that finds the disk full runs all the same, and alone', async () => {
+  const disk = mkdtempSync('/var/lib/gatehouse-test-full-')
+  execFileSync('/usr/bin/mount', ['-t', 'tmpfs', '-o', 'mode=0700,size=64k,nr_inodes=3', 'none', disk])
+  try {
+    await (await hangDoorbell(disk, () => 'first'))()
+    for (const name of ['one', 'other']) writeFileSync(join(disk, name), '', { flag: 'a' })
+  } catch {
+    // Full.
+  }
+  try {
+    const takeDown = await hangDoorbell(disk, () => 'second')
+    expect(await askRunning(disk)).toBeUndefined()
+    await expect(hangDoorbell(disk, () => 'third')).rejects.toThrow('an agent runs on this state already')
+    await takeDown()
+  } finally {
+    execFileSync('/usr/bin/umount', ['-l', disk])
+    rmdirSync(disk)
+  }
 })

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -43,6 +44,33 @@ describe.skipIf(!hasPart('sshd'))('what is to end ends, whatever else cannot be 
         await expect(account.remove()).rejects.toThrow('no space left')
         expect(existsSync(join(places.homes_dir, account.username))).toBe(false)
         await account.remove()
+      })
+    } finally {
+      execFileSync('/usr/bin/umount', ['-l', disk])
+      rmdirSync(disk)
+    }
+  })
+
+  test('SG-19 S15 who fills the disk and waits for the agent to be started anew is out when his key goes (needs sshd)', async () => {
+    const disk = mkdtempSync('/var/lib/gatehouse-test-full-')
+    execFileSync('/usr/bin/mount', ['-t', 'tmpfs', '-o', 'mode=0755,size=64m,nr_inodes=300', 'none', disk])
+    const places = { keys_dir: join(disk, 'keys'), sessions_dir: join(disk, 'sessions'), homes_dir: join(disk, 'homes') }
+    for (const each of Object.values(places)) mkdirSync(each, { mode: each === places.sessions_dir ? 0o700 : 0o755 })
+    try {
+      await withStage(places, async (stage) => {
+        const { account, member, set } = await twoPeople(stage)
+        const node_id = randomUUID()
+        await stage.hands.putAway(node_id, () => true)
+        const there = await stayIn(stage.sshd, account.username, member)
+        there.say('i=0; while : > f$i; do i=$((i+1)); done 2>/dev/null; echo full')
+        expect(await there.next()).toContain('full')
+        const anew = await stage.otherHands()
+        expect(await anew.putAway(node_id, () => true)).toEqual([])
+        const { allocation_id, username } = account
+        const params = { allocation_id, username, keys: [set.owner], set_hash: 'h'.repeat(43) } as never
+        await expect(anew.installKeys(params, 3)).rejects.toThrow('disk_full')
+        await there.ended
+        expect(await logIn(stage.sshd, username, member)).toMatchObject({ code: 255 })
       })
     } finally {
       execFileSync('/usr/bin/umount', ['-l', disk])

@@ -1,6 +1,6 @@
 import { access, mkdir, readFile, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeAtomically } from '../atomic-file.ts'
+import { keepWritten } from '../atomic-file.ts'
 import { groupsFileOf, type Layout } from './layout.ts'
 
 const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')
@@ -30,6 +30,9 @@ const isOfUse = async (groups: string): Promise<boolean> => {
 export const settleGroups = async (layout: Layout): Promise<string | null> => {
   const wanted = layout.cgroup_dir === 'own' ? await ownGroups() : layout.cgroup_dir
   const groups = wanted !== null && (await isOfUse(wanted)) ? wanted : null
-  await writeAtomically(groupsFileOf(layout), `${groups ?? ''}\n`)
-  return groups
+  // Who cannot be told of them has none; no start of the agent waits for room to tell him.
+  return keepWritten(groupsFileOf(layout), `${groups ?? ''}\n`).then(
+    () => groups,
+    () => null,
+  )
 }

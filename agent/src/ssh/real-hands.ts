@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { DesiredKey, TaskParams } from '@gatehouse/contract/node-tasks'
-import { namesIn, readIfThere, removeDurably, writeAtomically } from '../atomic-file.ts'
+import { keepWritten, namesIn, readIfThere, removeDurably } from '../atomic-file.ts'
 import {
   type Done,
   type Hands,
@@ -205,7 +205,7 @@ export const realHands =
       }
       if (fault !== undefined) throw fault
       if (node_id === null) await removeDurably(node_file)
-      else await writeAtomically(node_file, `${node_id}\n`)
+      else await keepWritten(node_file, `${node_id}\n`)
       return away
     }
 
