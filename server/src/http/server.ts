@@ -35,6 +35,7 @@ import {
   settleRequest,
   shownTokenOf,
 } from './read-request.ts'
+import { compileSerializer } from './serialization.ts'
 import { compileValidator } from './validation.ts'
 import { Waits } from './waits.ts'
 
@@ -164,6 +165,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   if (listener === 'api') observers.metrics.watchPool(() => parts.database.stats())
   const app = createInstance(parts, observers)
   app.setValidatorCompiler(compileValidator)
+  app.setSerializerCompiler(compileSerializer)
   const { count: countRequest, requireWorthReading } = requestCounter()
   app.setErrorHandler(async (error, request, reply) => {
     try {
