@@ -19,7 +19,10 @@ const names = fc.string({ unit: 'grapheme', maxLength: 12 }).filter((name) => ![
 const leaves = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc.integer(),
-  fc.double({ noNaN: true, noDefaultInfinity: true }).filter((number) => !Number.isInteger(number) || Number.isSafeInteger(number)),
+  // A zero below zero is written as any other.
+  fc
+    .double({ noNaN: true, noDefaultInfinity: true })
+    .filter((number) => !Object.is(number, -0) && (!Number.isInteger(number) || Number.isSafeInteger(number))),
   fc.boolean(),
   fc.constant(null),
 )
@@ -37,6 +40,8 @@ const settled = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name.normalize('NFC'), settled(member)]))
 }
+/** Such a name the ordinary parser may take for another. */
+const hasEscapedName = (text: string) => /"(?:[^"\\]|\\.)*\\.(?:[^"\\]|\\.)*"\s*:/.test(text)
 const holdsNul = (value: unknown) => JSON.stringify(value).includes('\\u0000')
 const hasOneSpelling = (value: unknown): boolean => {
   if (typeof value !== 'object' || value === null) return true
@@ -50,7 +55,7 @@ describe('ordinary documents', () => {
       fc.property(ordinary, fc.constantFrom('', ' ', '\t', '\n  '), (value, space) => {
         fc.pre(!holdsNul(value) && hasOneSpelling(value))
         const text = ` ${JSON.stringify(value, null, space)}\r\n`
-        expect(parse(text)).toEqual(settled(JSON.parse(text)))
+        expect(parse(text)).toEqual(settled(value))
       }),
       { numRuns: 2000 },
     )
@@ -74,7 +79,7 @@ describe('ordinary documents', () => {
       fc.property(texts, (given) => {
         // A lone surrogate has no UTF-8 to be sent in.
         const text = given.toWellFormed()
-        if (isRefused(parse, text)) return
+        if (isRefused(parse, text) || hasEscapedName(text)) return
         accepted += 1
         expect(parse(text)).toEqual(settled(JSON.parse(text)))
       }),
@@ -108,6 +113,20 @@ describe('what JSON.parse would let through', () => {
 
   test('the ordinary parser keeps the last of two members, which is why we have another', () => {
     expect(JSON.parse('{"role":"viewer","role":"owner"}')).toEqual({ role: 'owner' })
+  })
+
+  test('HO-04 an escaped name is read as it is, whatever names anybody sent before', () => {
+    // After an object of the same beginning with such a name, the ordinary parser reads the next escaped one by its first letters as they are written.
+    for (const taught of ['{"x":1,"\\\\":2}', '{"y":1,"a\\\\":2}', '{"z":{"w":0},"\\\\u005f_pr":2}'])
+      for (let turn = 0; turn < 3; turn += 1) {
+        JSON.parse(taught)
+        parse(taught)
+      }
+    expect(parse('{"x":1,"\\u0061":2}')).toEqual({ x: 1, a: 2 })
+    expect(parse('{"y":1,"a\\"":2}')).toEqual({ y: 1, 'a"': 2 })
+    expect(parse('[{"y":{"b\\n":[{"x":"\\"","\\/":"\\\\"}]},"a\\u0062":2}]')).toEqual([{ y: { 'b\n': [{ x: '"', '/': '\\' }] }, ab: 2 }])
+    for (const text of ['{"x":1,"\\u0078":2}', '{"y":1,"a\\"":2,"a\\u0022":3}', '{"z":{"w":0},"\\u005f_proto__":2}', '{"x":1,"\\u00g0":2}'])
+      expect(isRefused(parse, text), text).toBe(true)
   })
 
   test('HO-04 a member may appear again in another object, or as a value', () => {
@@ -216,6 +235,7 @@ describe('depth and encoding', () => {
 
   test('HO-04 text has one spelling: equal to its NFC form, and settling twice changes nothing', () => {
     expect(settleText('e\u0301')).toBe('\u00e9')
+    expect(settleText(`a${'\u0315\u0300\u05ae'.repeat(10)}`)).toHaveLength(30)
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         fc.pre(!text.includes('\u0000'))
@@ -224,5 +244,14 @@ describe('depth and encoding', () => {
       }),
       { numRuns: 2000 },
     )
+  })
+
+  test('HO-04 marks without end on one letter are refused before they are put in order, which would take seconds', () => {
+    const marks = (count: number) => `a${'\u0315\u0300\u05ae'.repeat(count)}`
+    const started = performance.now()
+    for (const text of [`"${marks(20_000)}"`, `{"${marks(20_000)}":1}`, `"${'\\u0315\\u0300\\u05ae'.repeat(11)}"`])
+      expect(isRefused(parse, text)).toBe(true)
+    expect(performance.now() - started).toBeLessThan(500)
+    expect(() => settleText(marks(11))).toThrow(JsonRefused)
   })
 })

@@ -39,8 +39,15 @@ const stringEnd = (text: string, start: number): number => {
 const [quote, backslash, colon, openBrace, closeBrace, openBracket, closeBracket] = [...'"\\:{}[]'].map((char) => char.charCodeAt(0))
 const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
 
-/** Walks the text once before it is parsed: depth is bounded first, and each member is counted, also those that JSON.parse would drop. */
-const membersWritten = (text: string): number => {
+/** How many members the object has by now that is open at each depth. */
+const open = new Uint32Array(maxDepth + 1)
+type NoteMember = (first: number, last: number) => void
+
+/**
+ * Walks the text once before it is parsed: depth and members are bounded first, and each member is counted, also those that JSON.parse
+ * would drop.
+ */
+const membersWritten = (text: string, note?: NoteMember): number => {
   let depth = 0
   let members = 0
   for (let at = 0; at < text.length; at += 1) {
@@ -48,12 +55,18 @@ const membersWritten = (text: string): number => {
     if (code === openBrace || code === openBracket) {
       depth += 1
       if (depth > maxDepth) refuse(`deeper than ${maxDepth} levels`)
+      open[depth] = 0
     } else if (code === closeBrace || code === closeBracket) depth -= 1
     else if (code === quote) {
+      const first = at
       at = stringEnd(text, at)
       let after = at + 1
       while (isSpace(text.charCodeAt(after))) after += 1
-      if (text.charCodeAt(after) === colon) members += 1
+      if (text.charCodeAt(after) !== colon) continue
+      members += 1
+      open[depth]! += 1
+      if (open[depth]! > maxMembers) refuse(`more than ${maxMembers} members`)
+      note?.(first, at)
     }
   }
   return members
@@ -67,28 +80,64 @@ const membersKept = (value: unknown): number => {
     for (const each of value) members += membersKept(each)
     return members
   }
-  let own = 0
   for (const name in value) {
     if (poisoned.has(name)) refuse('a member name is not allowed')
-    own += 1
-    members += membersKept((value as Record<string, unknown>)[name])
+    members += 1 + membersKept((value as Record<string, unknown>)[name])
   }
-  if (own > maxMembers) refuse(`more than ${maxMembers} members`)
-  return own + members
+  return members
 }
 
-/** What a text says as JSON, where no object in it has two members of one name: of these each reader would keep another. */
-export const parseUnique = (text: string): unknown => {
-  const written = membersWritten(text)
-  let value: unknown
+const parsed = (text: string): unknown => {
   try {
-    value = JSON.parse(text)
+    return JSON.parse(text)
   } catch {
-    refuse('the body is not JSON')
+    return refuse('the body is not JSON')
   }
+}
+
+/** The value with its members under their own names, which stand in the list at the places that they have for names now. */
+const renamed = (value: unknown, names: readonly string[]): unknown => {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map((each) => renamed(each, names))
+  const members: Record<string, unknown> = {}
+  for (const [place, member] of Object.entries(value)) {
+    const name = names[Number.parseInt(place, 10)]!
+    if (poisoned.has(name)) refuse('a member name is not allowed')
+    if (Object.hasOwn(members, name)) refuse('a member appears twice')
+    members[name] = renamed(member, names)
+  }
+  return members
+}
+
+const parseCounted = (text: string, written: number): unknown => {
+  const value = parsed(text)
   if (membersKept(value) !== written) refuse('a member appears twice')
   return value
 }
+
+/**
+ * JSON.parse takes a name that is escaped for another one where an object before it, of whoever's request, had a name with a backslash in
+ * it (nodejs/node#63785). So it is shown no such name: each is read by itself, and its place in a list stands for it meanwhile.
+ */
+const parseEscaped = (text: string): unknown => {
+  const names: string[] = []
+  let plain = ''
+  let from = 0
+  membersWritten(text, (first, last) => {
+    plain += `${text.slice(from, first)}"${names.length}."`
+    names.push(text.slice(first, last + 1))
+    from = last + 1
+  })
+  if (!names.some((name) => name.includes('\\'))) return parseCounted(text, names.length)
+  const value = parsed(plain + text.slice(from))
+  return renamed(
+    value,
+    names.map((name) => parsed(name) as string),
+  )
+}
+
+/** What a text says as JSON, where no object in it has two members of one name: of these each reader would keep another. */
+export const parseUnique = (text: string): unknown => (text.includes('\\') ? parseEscaped(text) : parseCounted(text, membersWritten(text)))
 
 const settle = (value: unknown, within?: string): unknown => {
   if (typeof value === 'string') return settleText(value, within)
@@ -104,10 +153,14 @@ const settle = (value: unknown, within?: string): unknown => {
   return settled
 }
 
+/** No script puts so many on one letter (UAX 15, stream-safe text). To put marks in their order takes as long as their number squared. */
+const endlessMarks = /\p{M}{31}/u
+
 /** One spelling per text (NFC), and nothing that the database or a peer could not hold. */
 export const settleText = (text: string, within?: string): string => {
   if (text.includes('\u0000')) throw new JsonRefused('a text contains NUL', within)
   if (!isSurrogatePaired(text)) throw new JsonRefused('a text is not well-formed Unicode', within)
+  if (endlessMarks.test(text)) throw new JsonRefused('a text has too many marks on one letter', within)
   return text.normalize('NFC')
 }
 
