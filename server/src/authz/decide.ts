@@ -111,20 +111,24 @@ export const isGivenByClass = (action: Action, { actor }: Pick<DecisionInput, 'a
   classKeys[actor.type]?.has(action) ?? false
 
 /** An operator is its runtime's, and its token says so: one that leaves a bound open is good for nothing. */
-const isOfOwnRuntime = ({ actor, token, resource }: Pick<DecisionInput, 'actor' | 'token' | 'resource'>): boolean =>
-  typeof token?.tenant_id === 'string' && token.shared_runtime_id === actor.id && resource.shared_runtime_id === actor.id
+const isBoundToItself = ({ actor, token }: Pick<DecisionInput, 'actor' | 'token'>): boolean =>
+  typeof token?.tenant_id === 'string' && token.shared_runtime_id === actor.id
 
 /** What neither the list of operators nor a delegation has: that it is in no token of one says nothing, and no project is a way to it. */
 const isUnlisted = (action: Action, input: Pick<DecisionInput, 'actor' | Tier>): boolean =>
   input.actor.type === 'shared_runtime_operator' && !input[actions[action].tier].allowed.has(action) && !isGivenByClass(action, input)
 
-/** A token that is bound to a project reaches what is judged there, and that project's own record. What its bearer is, it need not say. */
+/**
+ * A token that is bound to a project reaches what is judged there, and that project's own record. What its bearer is, it need not list; where
+ * that counts is bounded all the same, unless it lies in no place.
+ */
 export const isWithinToken = (action: Action, input: DecisionInput): boolean => {
   const { actor, token, resource } = input
-  if (isGivenByClass(action, input)) return true
-  if (actor.type === 'shared_runtime_operator' && !isOfOwnRuntime(input)) return false
+  const isByClass = isGivenByClass(action, input)
+  if (isByClass && actions[action].tier === 'platform') return true
+  if (actor.type === 'shared_runtime_operator' && !isBoundToItself(input)) return false
   if (!token) return true
-  if (token.actions && !token.actions.has(action) && !isUnlisted(action, input)) return false
+  if (token.actions && !token.actions.has(action) && !isByClass && !isUnlisted(action, input)) return false
   if (token.tenant_id !== null && token.tenant_id !== resource.tenant_id) return false
   if (token.shared_runtime_id && token.shared_runtime_id !== resource.shared_runtime_id) return false
   if (token.project_id === null) return true
@@ -152,6 +156,7 @@ export const elevationFor = (action: Action, input: DecisionInput): Elevation | 
 /** An operator belongs to its tenant while its runtime is live, and to a project while that is attached, or, to attach it, may be. */
 const isOperatorMember = (action: Action, input: DecisionInput): boolean => {
   const { tenant, project, resource } = input
+  if (actions[action].tier === 'platform') return true
   if (action === 'shared_runtime.attach') return tenant.is_member && (project.is_eligible === true || isUnlisted(action, input))
   return tenant.is_member && (resource.project_id === null || project.is_member)
 }

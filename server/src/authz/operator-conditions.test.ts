@@ -214,7 +214,6 @@ describe('whatever is asked of an operator', () => {
         seen.add(action)
         expect(allowable()).toContain(action)
         expect([said.is_disabled, said.is_live]).toEqual([false, true])
-        if (action === 'shared_runtime.token.issue') return
         expect([token?.tenant_id, token?.shared_runtime_id, shared_runtime_id]).toEqual([tenant_id, 'runtime', 'runtime'])
         expect(tenant_id).not.toBe(null)
         if (action === 'shared_runtime.attach') expect([said.is_eligible, said.delegated_actions.includes('attach')]).toEqual([true, true])

@@ -170,14 +170,14 @@ export const soundSteps = {
     const { and, or, not } = logic
     const { action, actor, token, place } = asked
     const bounded = and(
-      or(token.lists_action, isUnlisted(logic, asked, steps)),
+      or(token.lists_action, actor.has_action_by_class, isUnlisted(logic, asked, steps)),
       or(not(token.bounds_tenant), and(token.is_of_tenant, place.is_in_tenant)),
       or(not(token.is_of_own_runtime), place.is_own_runtime),
       or(not(token.is_of_other_runtime), place.is_other_runtime),
       or(not(token.bounds_project), and(token.is_of_project, place.is_in_project, or(action.tier.project, action.is_project_read))),
     )
     const isAtHome = or(not(actor.is_runtime_operator), isOfOwnRuntime(logic, asked))
-    return or(actor.has_action_by_class, and(isAtHome, or(not(token.is_held), bounded)))
+    return or(and(actor.has_action_by_class, action.tier.global), and(isAtHome, or(not(token.is_held), bounded)))
   },
   isOverridden: <B>({ and, or, not }: Logic<B>, { action, actor }: Asked<B>): B =>
     and(action.is_override_eligible, actor.has_override, or(actor.is_user, and(actor.is_platform_operator, not(action.is_platform_admin)))),
@@ -199,7 +199,7 @@ export const soundSteps = {
     const { global, tenant, project } = action.tier
     const ofTier = or(global, and(tenant, is_tenant_member), and(project, is_project_member))
     const ofOthers = choose(logic, action.is_project_read, or(is_tenant_member, is_project_member), ofTier)
-    return choose(logic, actor.is_runtime_operator, ofOperator, ofOthers)
+    return choose(logic, actor.is_runtime_operator, or(global, ofOperator), ofOthers)
   },
   isAllowedBy: <B>(logic: Logic<B>, asked: Asked<B>, binding: Binding<B>): B =>
     logic.and(isLive(logic, binding), logic.not(binding.is_disabled), gives(logic, asked, binding)),
