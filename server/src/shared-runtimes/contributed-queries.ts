@@ -18,6 +18,12 @@ export const contributedAmong = (shared_runtime_id: string, allocation_ids: read
   select ${columns(AllocationRow, 'a')} from allocations a ${contributed}
    where t.shared_runtime_id = ${shared_runtime_id} and a.id = any(${allocation_ids}::uuid[])`
 
+/** Of these, those of the tenant, contributed or not. */
+export const ownAmong = (org_id: string, allocation_ids: readonly string[]) => sql(
+  Exactly({ id: Type.String(), project_id: Type.String() }),
+)`
+  select id, project_id from allocations where org_id = ${org_id} and id = any(${allocation_ids}::uuid[]) order by id`
+
 /** A runtime of the tenant, and what the project contributes to it; null: it is not attached. */
 export const shareInRuntime = (shared_runtime_id: string, org_id: string, project_id: string) => sql(
   Exactly({ state: Type.String(), contribution_policy: Nullable(OneOf(contributionPolicies)) }),

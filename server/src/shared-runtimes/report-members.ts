@@ -4,9 +4,10 @@ import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Work } from '../work/work.ts'
 import { readContributed } from './contributed-allocation.ts'
+import { ownAmong } from './contributed-queries.ts'
 import { forgetMembers, insertMembers, membersOf } from './member-queries.ts'
 import { authorizeToOperate, authorizeToSee } from './runtime-scope.ts'
-import { recordedIn } from './shared-runtime.ts'
+import { type RuntimeRow, recordedIn } from './shared-runtime.ts'
 import { writeMembersSequence } from './shared-runtime-queries.ts'
 
 const requireDistinct = (members: readonly RuntimeMember[]): void => {
@@ -14,14 +15,33 @@ const requireDistinct = (members: readonly RuntimeMember[]): void => {
     throw new Problem('validation_error', [{ in: 'body', field: 'members', message: 'must have a name each, and no two the same' }])
 }
 
+/** Of what it has no part in, its tenant is told what is the tenant's own; of the rest nobody is told whether it is there. */
+const noteNamed = async (work: Work, { id, org_id, display_name }: RuntimeRow, named: readonly string[]): Promise<void> => {
+  const own = await work.tx.many(ownAmong(org_id, named))
+  const project_ids = [...new Set(own.map(({ project_id }) => project_id))].sort()
+  work.trail.refused_about = {
+    resource_type: 'shared_runtime',
+    resource_id: id,
+    tenant_id: org_id,
+    project_id: project_ids.length === 1 ? project_ids[0]! : null,
+    severity: 'warning',
+    // No row grows with how many there were.
+    metadata: { display_name, project_ids: project_ids.slice(0, 20), allocation_ids: own.map((each) => each.id).slice(0, 20) },
+  }
+}
+
 /**
  * The projects whose allocations are named. Whether one is not attached, keeps its allocation to itself, or is not there at all, is told alike: it is
  * none that the runtime has part in.
  */
-const projectsNamed = async (work: Work, shared_runtime_id: string, members: readonly RuntimeMember[]): Promise<string[]> => {
+const projectsNamed = async (work: Work, runtime: RuntimeRow, members: readonly RuntimeMember[]): Promise<string[]> => {
   const named = new Set(members.flatMap(({ allocation_id }) => allocation_id ?? []))
-  const seen = await readContributed(work, shared_runtime_id, [...named])
-  if (seen.length !== named.size) throw new Problem('insufficient_permissions', { reason_code: 'membership_missing' })
+  const seen = await readContributed(work, runtime.id, [...named])
+  if (seen.length !== named.size) {
+    for (const { id } of seen) named.delete(id)
+    await noteNamed(work, runtime, [...named])
+    throw new Problem('insufficient_permissions', { reason_code: 'membership_missing' })
+  }
   return [...new Set(seen.map(({ project_id }) => project_id))].sort()
 }
 
@@ -30,7 +50,7 @@ export const reportMembers: Answering<typeof Report> = async (work, { params, bo
   requireDistinct(members)
   const { organization, runtime } = await authorizeToOperate(work, 'shared_runtime.report', params)
   const is_taken = sequence > runtime.members_sequence
-  const project_ids = is_taken ? await projectsNamed(work, runtime.id, members) : []
+  const project_ids = is_taken ? await projectsNamed(work, runtime, members) : []
   if (is_taken) {
     await work.tx.one(writeMembersSequence(organization, runtime.id, sequence, work.now))
     await work.tx.many(forgetMembers(organization, runtime.id))
