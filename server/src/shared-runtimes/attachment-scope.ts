@@ -2,6 +2,7 @@ import type { Organization } from '@gatehouse/contract/organizations'
 import type { Attachment } from '@gatehouse/contract/shared-runtimes'
 import type { Action } from '../authz/actions.ts'
 import { authorize } from '../authz/authorize.ts'
+import type { Kind } from '../authz/kind.ts'
 import { Problem } from '../kernel/problem.ts'
 import { findOrganization, lockOrganization } from '../tenancy/organization-queries.ts'
 import type { Work } from '../work/work.ts'
@@ -13,9 +14,16 @@ export interface AttachmentParams extends RuntimeParams {
   readonly attachment_id: string
 }
 
+/** As its runtime's operator sees it: business with it is business with its project. */
+export const attachmentKind: Kind<Attachment> = {
+  type: 'shared_runtime_attachment',
+  missing: 'attachment_not_found',
+  placeOf: ({ id, org_id, project_id, shared_runtime_id }) => ({ id, tenant_id: org_id, project_id, shared_runtime_id, relations: [] }),
+}
+
 /** An operator's business with it is business with its project; people see to it as the tenant's, so that it can end when the project rests. */
 const whereOf = ({ actor }: Work, { shared_runtime_id, attachment_id: id }: AttachmentParams, attachment: Attachment | undefined) => ({
-  type: 'shared_runtime_attachment',
+  type: attachmentKind.type,
   id,
   shared_runtime_id,
   project_id: actor.type === 'user' ? null : (attachment?.project_id ?? null),

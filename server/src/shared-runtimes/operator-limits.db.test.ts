@@ -158,6 +158,70 @@ describe('members and the rules of the projects', () => {
   })
 })
 
+describe('what a project’s own rules hide', () => {
+  const forOperators = { in: { actor_type: ['shared_runtime_operator'] } }
+  const hiding = async (project_id: string, actions: string[], then: () => Promise<void>) => {
+    const rules = `/api/v1/projects/${project_id}/policies/constraints`
+    const { status, body } = await live.call('alice', 'POST', rules, {
+      body: { key: 'hide', actions, condition: forOperators, ...because },
+    })
+    expect(status).toBe(201)
+    await then().finally(() => live.call('alice', 'DELETE', `${rules}/${body.id}`, { body: because }))
+  }
+
+  test('MI-03 D8 an operator’s list of attachments shows exactly those that it may read, whatever the size of its pages', async () => {
+    const id = await runtimes.made()
+    const shown: string[] = []
+    const attached = async (project_id: string): Promise<string> => (await runtimes.attach(id, project_id)).body.id
+    shown.push(await attached(await runtimes.project()))
+    const hidden = await attached(project.aurora)
+    shown.push(await attached(await runtimes.project()))
+    const listed = async (limit: number) => {
+      const ids: string[] = []
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const { body } = await runtimes.operate(id, 'GET', `/attachments?limit=${limit}${cursor && `&cursor=${cursor}`}`)
+        ids.push(...body.items.map((item: { id: string }) => item.id))
+        cursor = body.next_cursor
+      }
+      return ids
+    }
+    expect(await listed(200)).toEqual([...shown, hidden].sort())
+    await hiding(project.aurora, ['tenant.shared_runtime.read'], async () => {
+      for (const each of shown) expect((await runtimes.operate(id, 'GET', `/attachments/${each}`)).status).toBe(200)
+      expect(refused(await runtimes.operate(id, 'GET', `/attachments/${hidden}`))).toEqual(denied('policy_constraint_denied'))
+      for (const limit of [1, 2, 200]) expect([limit, await listed(limit)]).toEqual([limit, shown])
+      // People see to it as the tenant's.
+      expect((await live.call('adam', 'GET', runtimes.one(id, '/attachments'))).body.items).toHaveLength(3)
+    })
+  })
+
+  test('MI-04 what is hidden is passed over in few statements, however small the page', async () => {
+    const [id, project_id] = [await runtimes.made(), await runtimes.project()]
+    await runtimes.attach(id, project_id)
+    await live.sql(
+      `insert into allocations
+       select (jsonb_populate_record(null::allocations, to_jsonb(a) || jsonb_build_object('id', gen_random_uuid(), 'project_id', $2::text))).*
+         from allocations a, generate_series(1, 1000) where a.id = $1`,
+      [await runtimes.allocation(), project_id],
+    )
+    let reads = 0
+    const { url: base } = await live.replica((parts) => ({
+      ...parts,
+      database: alteredDatabase(parts.database, {
+        of: 'join shared_runtime_attachments t on t.project_id',
+        after: async () => {
+          reads += 1
+        },
+      }),
+    }))
+    await hiding(project_id, ['shared_runtime.allocation.read'], async () => {
+      const { status, body } = await runtimes.operate(id, 'GET', '/allocations?limit=1', undefined, { base })
+      expect([status, body]).toEqual([200, { items: [], next_cursor: null }])
+      expect(reads).toBeLessThanOrEqual(10)
+    })
+  })
+})
+
 describe('what is recorded of an operator’s reads', () => {
   test('MI-08 the projects of which it was shown something, and the project itself where it was one', async () => {
     const id = await runtimes.made()
@@ -186,6 +250,30 @@ describe('what is recorded of an operator’s reads', () => {
     const { answered, told } = await read('/allocations?limit=1')
     const [{ project_id }] = answered.body.items
     expect(told.slice(1)).toEqual([project_id, [project_id]])
+  })
+})
+
+describe('what is recorded of a refused report', () => {
+  test('MI-08 X3 the allocations of its tenant that it named without a part in them, and their project; nothing of another tenant’s', async () => {
+    const [id, own] = [await runtimes.made(), await runtimes.project()]
+    const allocation_id = await runtimes.allocation()
+    const foreign = await runtimes.allocation(project.borealis, {}, 'berta')
+    const reported = (...named: string[]) =>
+      runtimes.operate(id, 'PUT', '/members', { sequence: 1, members: named.map((each, n) => member(`m${n}`, each)) })
+    await runtimes.attach(id, own, 'all')
+    const told = async (answered: Answered) => {
+      expect(refused(answered)).toEqual(denied('membership_missing'))
+      const { resource_type, resource_id, tenant_id, project_id, metadata } = await recordOf(answered)
+      const { allocation_ids, project_ids, shared_runtime_id } = metadata as Record<string, unknown>
+      expect([resource_type, resource_id, tenant_id, shared_runtime_id]).toEqual(['shared_runtime', id, org.aurora, id])
+      return { project_id, project_ids, allocation_ids }
+    }
+    const one = { project_id: project.aurora, project_ids: [project.aurora], allocation_ids: [allocation_id] }
+    expect(await told(await reported(allocation_id))).toEqual(one)
+    expect(await told(await reported(foreign, strange, allocation_id))).toEqual(one)
+    const none = { project_id: null, project_ids: [], allocation_ids: [] }
+    expect(await told(await reported(foreign))).toEqual(none)
+    expect(await told(await reported(strange))).toEqual(none)
   })
 })
 
