@@ -165,12 +165,13 @@ const identifyWith = (
 ) => {
   const person = identifyPerson(tokens, database, tenancySubscribers, append)
   const machine = identifyMachine(keys.want, { issuer: issuer.url, audience: issuer.audience }, requireHolder)
-  return async (shown: ShownToken, { correlation_id, fresh, identified }: Showing): Promise<Actor> => {
+  return async (shown: ShownToken, showing: Showing): Promise<Actor> => {
+    const { fresh, identified } = showing
     const before = tokens.saidBefore(shown.token)
     if (!before && issuerNamedBy(shown.token) === issuer.url) return machine(shown, fresh, identified)
     // No token of a person's is bound to a key that we could ask for.
     await requireHolder(shown, null, fresh)
-    const actor = await person(shown.token, correlation_id, fresh, before)
+    const actor = await person(shown.token, showing, before)
     await identified(actor)
     return actor
   }

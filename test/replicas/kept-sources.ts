@@ -49,7 +49,9 @@ export const keptSources = async () => {
     'operator credential': wantOperatorKey({ shared_runtime_id: '', key_id: '', org_id: '' }).source as unknown as AnySource,
     'signing keys': keySetSource(parseKeyRing(testKeys))().source as unknown as AnySource,
     'issued token': wantToken({ jti: '', org_id: '' } as never).source as unknown as AnySource,
-    person: await sourceOf((fresh) => identifyPerson(tokens, nobody, nobody, nobody)('', '', fresh)),
+    person: await sourceOf((fresh) =>
+      identifyPerson(tokens, nobody, nobody, nobody)('', { correlation_id: '', fresh, identified: nobody }),
+    ),
   }
 }
 

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
+import { signText } from '../principals/oidc/testing/local-issuer.ts'
 import type { Actor } from '../work/work.ts'
 import { rateKey } from './rate.ts'
 
@@ -149,6 +150,22 @@ describe('rate limits', () => {
     const sending = { raw: '{"a":1,"a":2}', headers: { 'x-request-id': 'unread' } }
     expect((await live.call('anna', 'POST', '/api/v1/orgs', sending, url)).status).toBe(429)
     expect(await live.auditOf('unread')).toEqual([])
+  })
+
+  test('HO-04 who is past his limit changes nothing by what his provider says of him', async () => {
+    const now = Math.floor(Date.now() / 1000)
+    const said = async (email: string) => {
+      const claims = live.issuer.claims(now, { sub: 'rate-moved', email, email_verified: true })
+      return { authorization: `Bearer ${await signText(live.issuer.key, JSON.stringify(claims))}` }
+    }
+    const [one, other] = [await said('one@moved.example'), await said('other@moved.example')]
+    expect((await me(null, one)).status).toBe(200)
+    await live.setPolicy(people, 2)
+    const seen = []
+    for (let turn = 0; turn < 3; turn += 1) seen.push((await me(null, other)).status, (await me(null, one)).status)
+    expect(seen).toEqual([200, 429, 429, 429, 429, 429])
+    expect(await live.sql("select email from users where oidc_subject = 'rate-moved'")).toEqual([{ email: 'other@moved.example' }])
+    expect(await live.sql("select count(*)::int as rows from audit_logs where action = 'user.address'")).toEqual([{ rows: 1 }])
   })
 
   test.for([

@@ -1,6 +1,7 @@
 import type { Append } from '../audit/append.ts'
 import type { Database } from '../db/database.ts'
-import { type FreshReader, type Source, type Wanted, want } from '../epochs/fresh.ts'
+import { type Source, type Wanted, want } from '../epochs/fresh.ts'
+import type { Showing } from '../http/answer.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
 import { type Actor, systemWork } from '../work/work.ts'
 import { isMoved, moveAddress, welcome } from './first-sign-in.ts'
@@ -35,18 +36,21 @@ const wantPerson = (subject: Subject): Wanted<Addressed> => {
 /** Who a person's access token speaks for. Whether he may still do anything is not asked here: the engine asks it each time. */
 export const identifyPerson =
   (tokens: Pick<HumanTokens, 'validate'>, database: Database, subscribers: TenancySubscribers, append: Append) =>
-  async (token: string, correlation_id: string, fresh: FreshReader, before?: HumanClaims): Promise<Actor> => {
+  async (token: string, { correlation_id, fresh, identified }: Showing, before?: HumanClaims): Promise<Actor> => {
     const claims = before ?? (await tokens.validate(token))
     const { values } = await fresh.read([wantPerson(claims)])
     const [known] = values
-    if (known && !isMoved(known, claims)) return { type: 'user', id: known.id }
     if (known) {
+      const actor: Actor = { type: 'user', id: known.id }
+      if (!isMoved(known, claims)) return actor
+      // Counted first: by two tokens that name two addresses he could have as many rows written as he likes.
+      await identified(actor)
       await database.transaction('write', async (tx) => {
         const work = systemWork(tx, 'sign_in', correlation_id)
         await moveAddress(work, known, claims)
         await append(work)
       })
-      return { type: 'user', id: known.id }
+      return actor
     }
     const id = await database.transaction('write', async (tx) => {
       const work = systemWork(tx, 'first_sign_in', correlation_id)
