@@ -2,42 +2,11 @@ import type { unwrapDelivery as Op } from '@gatehouse/contract/runtime-credentia
 import { record } from '../audit/record.ts'
 import { EnvelopeRefused } from '../custody/envelope.ts'
 import type { Answering } from '../http/answer.ts'
-import { Problem } from '../kernel/problem.ts'
 import { Secret } from '../kernel/secret.ts'
-import type { Actor, Work } from '../work/work.ts'
-import type { Delivery, DeliveryOwners } from './delivery.ts'
-import { type FoundDelivery, findDelivery, openDelivery } from './delivery-queries.ts'
+import type { DeliveryOwners } from './delivery.ts'
+import { findDelivery, openDelivery } from './delivery-queries.ts'
+import { notThere, refusalOf, type Why, whyNot } from './refuse-delivery.ts'
 import { hashOfToken, isSpelledAsToken } from './wrapping-token.ts'
-
-type Why = 'other_requester' | 'opened_before' | 'expired' | 'revoked' | 'ended_by_restore' | 'does_not_open'
-
-const isRequester = (actor: Actor, { requester_type, requester_id }: Delivery): boolean =>
-  actor.type === requester_type && actor.id === requester_id
-
-/** Undefined where it can be opened. */
-const whyNot = (actor: Actor, delivery: FoundDelivery): Why | undefined => {
-  if (!isRequester(actor, delivery)) return 'other_requester'
-  if (delivery.state === 'opened') return 'opened_before'
-  if (delivery.state !== 'waiting') return delivery.state
-  if (!delivery.is_of_epoch) return 'ended_by_restore'
-  return delivery.is_over ? 'expired' : undefined
-}
-
-/** Somebody else had the token before its owner, or has it now; or somebody has written to the table who should not. */
-const isAlarming = (why: Why): boolean => why === 'opened_before' || why === 'other_requester' || why === 'does_not_open'
-
-/** The caller is told nothing; its tenant is told all. What crosses tenants is the platform's business. */
-const noteRefused = async (work: Work, owners: DeliveryOwners, delivery: Delivery, why: Why): Promise<void> => {
-  const described = await owners[delivery.kind].describe(work, delivery.subject_id)
-  work.trail.refused_about = {
-    resource_type: 'delivery',
-    resource_id: delivery.id,
-    tenant_id: work.actor.token?.tenant_id === delivery.org_id ? delivery.org_id : null,
-    project_id: null,
-    severity: isAlarming(why) ? 'high' : 'warning',
-    metadata: { kind: delivery.kind, subject_id: delivery.subject_id, ...described, why },
-  }
-}
 
 /**
  * What cannot be opened is refused before anything is judged, and always alike. The owner locks first, so that whoever takes the subject back
@@ -48,25 +17,21 @@ export const unwrapDelivery =
   async (work, { body }) => {
     const { tx, actor, now } = work
     const token = new Secret(body.wrapping_token)
-    const find = async () => (isSpelledAsToken(token.reveal()) ? tx.maybe(findDelivery(hashOfToken(token))) : undefined)
-    const refuse = async (delivery: FoundDelivery | undefined, why: Why | undefined): Promise<never> => {
-      if (delivery && why) await noteRefused(work, owners, delivery, why)
-      throw new Problem('delivery_not_found')
-    }
+    if (!isSpelledAsToken(token.reveal())) throw notThere()
+    const find = () => tx.maybe(findDelivery(hashOfToken(token)))
+    const delivery = await find()
+    if (!delivery) throw notThere()
+    const refused = (why: Why) => refusalOf(work, owners, delivery, why)
 
-    const delivery = (await find()) ?? (await refuse(undefined, undefined))
     const why = whyNot(actor, delivery)
-    if (why) return refuse(delivery, why)
+    if (why) throw await refused(why)
     const held = await owners[delivery.kind].hold(work, delivery)
     const opened = held && (await tx.maybe(openDelivery(held.proof, delivery.id, now)))
-    if (!opened) {
-      const since = await find()
-      return refuse(since, since && (whyNot(actor, since) ?? 'revoked'))
-    }
+    // It could be opened a moment ago: what has become of it since, or of its subject?
+    if (!opened) throw await refused(whyNot(actor, (await find()) ?? delivery) ?? 'revoked')
     const { name, version } = held
-    const secret = await held.take().catch((error: unknown) => {
-      if (error instanceof EnvelopeRefused) return refuse(delivery, 'does_not_open')
-      throw error
+    const secret = await held.take().catch(async (error: unknown) => {
+      throw error instanceof EnvelopeRefused ? await refused('does_not_open') : error
     })
     record(work, {
       action: 'delivery.unwrap',

@@ -1,7 +1,7 @@
 import { newId } from '../kernel/ids.ts'
-import { Problem } from '../kernel/problem.ts'
 import type { Secret } from '../kernel/secret.ts'
 import { readPolicy } from '../policies/read-policy.ts'
+import { requireRoom } from '../policies/require-room.ts'
 import type { Work } from '../work/work.ts'
 import type { Delivering, Delivery, Promised } from './delivery.ts'
 import { countWaiting, insertDelivery } from './delivery-queries.ts'
@@ -13,23 +13,17 @@ interface Wrapped {
   readonly ends_at: string
 }
 
-/** So that whoever ends what waits has few to end, however often it was asked for. */
-const requireRoom = async ({ tx, now }: Work, { org_id: tenant_id, project_id, requester }: Promised): Promise<void> => {
-  const policy = 'deliveries.max_waiting_per_requester'
-  const limit = await readPolicy(tx, policy, { tenant_id, project_id })
-  const { count } = await tx.one(countWaiting(requester, now))
-  if (count >= limit) throw new Problem('limit_reached', { policy, limit })
-}
-
 /**
  * Promises something to one requester, who alone opens it, once. Whoever calls it holds what is promised, and has locked the requester's
  * row, so that nobody counts at the same time; and records it by name.
  */
 export const wrap = async (work: Work, proof: Delivering, promised: Promised): Promise<Wrapped> => {
   const { tx, now } = work
-  const { org_id: tenant_id, project_id } = promised
-  await requireRoom(work, promised)
-  const ttl_seconds = await readPolicy(tx, 'deliveries.ttl_seconds', { tenant_id, project_id })
+  const place = { tenant_id: promised.org_id, project_id: promised.project_id }
+  // So that whoever ends what waits has few to end, however often it was asked for.
+  const { count } = await tx.one(countWaiting(promised.requester, now))
+  await requireRoom(tx, 'deliveries.max_waiting_per_requester', count, place)
+  const ttl_seconds = await readPolicy(tx, 'deliveries.ttl_seconds', place)
   const token = newWrappingToken()
   const made = { ...promised, id: newId('delivery'), token_hash: hashOfToken(token), ttl_seconds }
   const { id, ends_at } = await tx.one(insertDelivery(proof, made, now))

@@ -332,7 +332,8 @@ describe('wrapped delivery', () => {
     expect(await stateOf(delivery_id)).toBe('waiting')
     // Of another tenant, with a runtime of its own.
     const { body: foreign } = await runtimes.create({}, 'boris', org.borealis)
-    expect(bytesOf(await open(foreign.id, wrapping_token, { org_id: org.borealis }))).toEqual(expected)
+    const crossing = await open(foreign.id, wrapping_token, { org_id: org.borealis })
+    expect(bytesOf(crossing)).toEqual(expected)
     // Nor has it a name of another's delivered, in its own place or in that one's.
     expect(refused(await deliver(foreign.id, 'db', { org_id: org.borealis })).slice(0, 2)).toEqual([404, 'runtime_credential_not_found'])
     for (const org_id of [org.aurora, org.borealis])
@@ -362,6 +363,25 @@ describe('wrapped delivery', () => {
       ['other_requester', 'high', foreign.id, null],
       ...doors.map(() => ['opened_before', 'high', id, org.aurora]),
     ])
+    // Its own tenant reads that it tried, as of a token that nobody has made: by its record no tenant finds out what others have.
+    const ownRows = await Promise.all(
+      [crossing, await open(foreign.id, 'ghwd_', { org_id: org.borealis })].map(async ({ body }) => {
+        const rows = (await live.auditOf(body.correlation_id)) as unknown as Record<string, unknown>[]
+        return rows
+          .filter(({ tenant_id }) => tenant_id === org.borealis)
+          .map(({ action, result, reason_code, resource_type, resource_id, severity, metadata }) => ({
+            action,
+            result,
+            reason_code,
+            resource_type,
+            resource_id,
+            severity,
+            metadata,
+          }))
+      }),
+    )
+    expect(ownRows[0]).toMatchObject([{ action: 'delivery.unwrap', result: 'denied', metadata: { shared_runtime_id: foreign.id } }])
+    expect(ownRows[0]).toEqual(ownRows[1])
     expect(
       (await recordOf(late.delivery_id, 'delivery.unwrap', 'denied')).map(({ severity, metadata }) => [metadata.why, severity]),
     ).toEqual([['expired', 'warning']])
