@@ -133,6 +133,7 @@ export const overridePermission = 'authorization.override.all'
 export type PermissionKey = Action | typeof overridePermission
 
 export const isAction = (key: string): key is Action => Object.hasOwn(actions, key)
+export const isFitForServiceAccounts = (key: string): boolean => isAction(key) && actions[key].fit_for_service_accounts
 
 /** A relation of the actor to the resource gives these keys, for that resource only. */
 export const relationKeys: Readonly<Record<Relation, ReadonlySet<Action>>> = {

@@ -1,6 +1,6 @@
 import type { Explained } from '@gatehouse/contract/decisions'
-import { type Action, actions, isGrantable } from '../authz/actions.ts'
-import { builtinRoleNames, permissionsOf } from '../authz/catalogue.ts'
+import { type Action, actions, isFitForServiceAccounts, isGrantable } from '../authz/actions.ts'
+import { builtinRoleNames, isForServiceAccounts, permissionsOf } from '../authz/catalogue.ts'
 import {
   denyingRule,
   elevationFor,
@@ -22,15 +22,26 @@ const scopeWords = { global: 'the platform', tenant: 'the organization', project
 const tierWords = { platform: 'the platform', tenant: 'the organization', project: 'the project' } as const
 
 const isOperator = ({ facts: { actor } }: Judged): boolean => actor.type === 'shared_runtime_operator'
+const isServiceAccount = ({ facts: { actor } }: Judged): boolean => actor.type === 'service_account'
+/** Asked of a service account, and out of reach of all of them. */
+const isUnfit = (judged: Judged): boolean => isServiceAccount(judged) && !isFitForServiceAccounts(judged.asked.action)
 
-const permissionStepOf = ({ asked: { action }, facts, decision, readable }: Judged): Step => {
+const permissionStepOf = (judged: Judged): Step => {
+  const { asked, facts, decision, readable } = judged
+  const { action } = asked
   const { tier } = actions[action]
   const giving = readable[tier === 'platform' ? 'global' : tier] ? rolesOf(tier, action, facts).filter(({ gives }) => gives) : []
   const names = giving.map(({ role_name, version, state }) => `${role_name} (version ${version}, ${state})`).join(', ')
   if (decision.reason_code === 'role_disabled')
     return step('permission', 'denied', `Only a disabled role gives ${action}: ${names || 'its name is not yours to read'}.`)
   if (decision.reason_code === 'permission_denied')
-    return step('permission', 'denied', `No role of the actor at ${tierWords[tier]} gives ${action}.`)
+    return step(
+      'permission',
+      'denied',
+      isUnfit(judged)
+        ? `No service account has ${action}, whichever role gives it to people.`
+        : `No role of the actor at ${tierWords[tier]} gives ${action}.`,
+    )
   if (isGivenByRelation(action, facts))
     return step('permission', 'passed', `The actor stands to this resource in a way that gives ${action}.`)
   if (isGivenByMembership(action, facts) && !facts[tier].allowed.has(action))
@@ -108,9 +119,10 @@ const constraintStep = ({ asked, facts, readable }: Judged, isLockedOnly: boolea
   return step('constraints', 'denied', `${which} of ${scopeWords[rule.scope_type]} denies it.`)
 }
 
-const rolesGiving = (action: Action): string => {
-  const names = builtinRoleNames.filter((name) => permissionsOf(name).has(action))
-  const custom = isGrantable(action, actions[action].tier) ? ['a custom role with this key'] : []
+const rolesGiving = (action: Action, isToServiceAccount: boolean): string => {
+  const names = builtinRoleNames.filter((name) => permissionsOf(name).has(action) && (!isToServiceAccount || isForServiceAccounts(name)))
+  const kind = isToServiceAccount ? 'a custom role for service accounts with this key' : 'a custom role with this key'
+  const custom = isGrantable(action, actions[action].tier) ? [kind] : []
   return [...names, ...custom].join(', ') || 'no role gives it'
 }
 
@@ -128,12 +140,16 @@ const missingOf = (judged: Judged): string[] => {
       return ['A token whose binding and scope reach this action and place.']
     case 'membership_missing':
       if (isOperator(judged)) return [operatorWords.missingMember(action)]
-      return [`An active membership of ${tierWords[tier]}.`, `A role there that gives ${action}: ${rolesGiving(action)}.`]
+      return [
+        `An active membership of ${tierWords[tier]}.`,
+        `A role there that gives ${action}: ${rolesGiving(action, isServiceAccount(judged))}.`,
+      ]
     case 'role_disabled':
       return ['The role must be enabled again, or another role must give the action.']
     case 'permission_denied':
       if (isOperator(judged)) return [operatorWords.missingKey(action)]
-      return [`A role at ${tierWords[tier]} that gives ${action}: ${rolesGiving(action)}.`]
+      if (isUnfit(judged)) return [`Nobody can give ${action} to a service account.`]
+      return [`A role at ${tierWords[tier]} that gives ${action}: ${rolesGiving(action, isServiceAccount(judged))}.`]
     case 'policy_constraint_denied':
       return [wayRound(judged)]
   }

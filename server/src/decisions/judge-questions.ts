@@ -1,7 +1,16 @@
 import type { DecidedBy } from '@gatehouse/contract/decisions'
-import { type Action, actions, overridePermission, type Tier } from '../authz/actions.ts'
+import { type Action, actions, isFitForServiceAccounts, overridePermission, type Tier } from '../authz/actions.ts'
 import { requireAllowed } from '../authz/authorize.ts'
-import { type AppliedScope, type Decision, decide, denyingRule, elevationFor, isOverridden, scopeOf } from '../authz/decide.ts'
+import {
+  type AppliedScope,
+  type Decision,
+  decide,
+  denyingRule,
+  elevationFor,
+  isOverridden,
+  scopeOf,
+  type TokenBounds,
+} from '../authz/decide.ts'
 import { blank, type Facts, factsOf, mayKnow, nobody } from '../authz/facts.ts'
 import { nowhere } from '../authz/kind.ts'
 import { isActive, isLive, permissionsIn, type Standing, wantStanding } from '../authz/standing.ts'
@@ -37,14 +46,25 @@ const recorded: readonly AskedActor['type'][] = ['user', 'service_account', 'sha
 const hasRecord = ({ type }: AskedActor): boolean => recorded.includes(type)
 const standingIn = (actor: AskedActor, found: Standing | undefined) => (hasRecord(actor) && found ? found : nobody(actor))
 
+/** Wherever a service account lives of which nothing may be told, it is not where the question lies. */
+const elsewhere = { tenant_id: 'elsewhere', project_id: 'elsewhere', actions: null } as const
+const stranger = ({ type, id }: AskedActor): Standing => ({
+  ...blank(id, false),
+  ...(type === 'service_account' ? { home: elsewhere } : {}),
+})
+
+/** A service account is its project's, a runtime its tenant's: there one may read its record. */
+const isAtHome = ({ tenant_id, project_id }: TokenBounds, { place }: Asked): boolean =>
+  tenant_id === place.tenant_id && (project_id === null || project_id === place.project_id)
+
 /**
- * Whoever may not read that person's record must not learn from an answer whether there is such a person, or whether he is disabled:
- * to a tenant, a stranger is somebody without a membership.
+ * Whoever may not read that actor's record must not learn from an answer whether there is one, or whether it is disabled: to a tenant, a
+ * stranger is somebody without a membership, or a machine that is bound to another place.
  */
-const veiled = (actor: AskedActor, { place }: Asked, found: Standing | undefined): Standing => {
-  if (!hasRecord(actor) || !found) return blank(actor.id, false)
-  const isStranger = found.home ? found.home.tenant_id !== place.tenant_id : found.is_disabled && !found.is_tenant_member
-  return isStranger ? blank(actor.id, false) : found
+const veiled = (actor: AskedActor, asked: Asked, found: Standing | undefined): Standing => {
+  if (!hasRecord(actor) || !found) return stranger(actor)
+  const isStranger = found.home ? !isAtHome(found.home, asked) : found.is_disabled && !found.is_tenant_member
+  return isStranger ? stranger(actor) : found
 }
 
 const isAllowed = (action: Action, facts: Facts) => decide(action, facts).decision === 'allow'
@@ -128,8 +148,12 @@ const bound = (scope: AppliedScope, role: BoundRole) => ({
   version: role.version,
 })
 
+/** Whether a role gives the key to somebody of this type: to service accounts no role gives what is not fit for them. */
+const givesTo = ({ actor }: Pick<Facts, 'actor'>, tier: Tier, role: BoundRole, key: string): boolean =>
+  permissionsIn(tier, role).has(key) && (actor.type !== 'service_account' || isFitForServiceAccounts(key))
+
 /** The roles of one tier, with whether each gives the key. */
-export const rolesOf = (tier: Tier, key: string, { standing, now }: Facts) =>
+export const rolesOf = (tier: Tier, key: string, { actor, standing, now }: Facts) =>
   standing[`${tier}_roles`]
     .filter((role) => isLive(role, now))
     .map((role) => ({
@@ -137,13 +161,13 @@ export const rolesOf = (tier: Tier, key: string, { standing, now }: Facts) =>
       // As it counts now: a role in its grace is still an active one.
       state: isActive(role, now) ? 'active' : 'disabled',
       expires_at: role.expires_at,
-      gives: permissionsIn(tier, role).has(key),
+      gives: givesTo({ actor }, tier, role, key),
     }))
 
 /** The bindings of one tier whose roles give the key: those that count, or those that would if their role were not disabled. */
-const givingIn = (tier: Tier, key: string, { standing, now }: Facts, readable: Readable, isDisabled = false) => {
+const givingIn = (tier: Tier, key: string, { actor, standing, now }: Facts, readable: Readable, isDisabled = false) => {
   const giving = standing[`${tier}_roles`].filter(
-    (role) => isLive(role, now) && isActive(role, now) !== isDisabled && permissionsIn(tier, role).has(key),
+    (role) => isLive(role, now) && isActive(role, now) !== isDisabled && givesTo({ actor }, tier, role, key),
   )
   return giving.length > 0 && readable[scopeOf[tier]] ? giving.map((role) => bound(scopeOf[tier], role)) : []
 }

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { machineWithSecret } from '../../../test/machine-credential.ts'
+import { actions } from '../authz/actions.ts'
+import { newId } from '../kernel/ids.ts'
+
+const { org, project } = seeded
+const every = Object.keys(actions)
+
+let live: LiveServer
+beforeAll(async () => {
+  live = await liveServer()
+})
+afterAll(() => live.stop())
+
+const madeIn = (home: typeof aurora, role?: string) => machineWithSecret(live, home, role)
+const aurora = { org_id: org.aurora, project_id: project.aurora }
+const inProject = { type: 'allocation', project_id: project.aurora }
+
+/** What is said without the name of the answer. */
+const told = ({
+  status,
+  body: { decision_id: _id, revision: _revision, correlation_id: _correlation, ...said },
+}: Awaited<ReturnType<LiveServer['call']>>) => [status, said]
+
+test('DE-02 D8 with a token, what a service account may do is what decisions allow it, one by one and together', async () => {
+  const machine = await madeIn(aurora, 'project_member')
+  for (const asked of [{}, { scope: 'allocation.read project.read' }]) {
+    const authorization = `Bearer ${(await machine.ask(asked)).body.access_token}`
+    const call = (method: string, path: string, body?: object) =>
+      live.call(null, method, `/api/v1/${path}`, { ...(body ? { body } : {}), headers: { authorization } })
+    for (const [query, resource] of [
+      [`?project_id=${project.aurora}`, { type: 'project', project_id: project.aurora }],
+      ['', { type: 'platform' }],
+    ] as const) {
+      const questions = every.map((action) => ({ action, resource }))
+      const { body: batch } = await call('POST', 'authz/decisions/batch', { questions })
+      const allowed = every.filter((_, at) => batch.decisions[at].decision === 'allow')
+      const { body: mine } = await call('GET', `me/permissions${query}`)
+      expect(mine).toMatchObject({ permissions: allowed, conditional: [], revision: batch.revision })
+      for (const path of ['authz/decisions', 'authz/explain']) {
+        const singly = await Promise.all(questions.map((question) => call('POST', path, question)))
+        for (const [at, { body }] of singly.entries()) {
+          const { decision_id: _id, ...together } = batch.decisions[at]
+          expect(body).toMatchObject({ ...together, revision: batch.revision })
+        }
+      }
+    }
+    const { body } = await call('GET', `me/permissions?project_id=${project.aurora}`)
+    expect(body.permissions.includes('allocation.create')).toBe(!('scope' in asked))
+    expect(body.permissions).toEqual(expect.arrayContaining(['me.read', 'auth.token.issue', 'allocation.read']))
+  }
+})
+
+test('DE-12 DE-14 to who may not read its project a service account answers like one that nobody has: out of its scope', async () => {
+  const next = newId('project')
+  await live.sql(`insert into projects (id, org_id, name, slug, state, created_at) values ($1, $2, 'Next', 'next-door', 'active', now())`, [
+    next,
+    org.aurora,
+  ])
+  const nextDoor = await madeIn({ org_id: org.aurora, project_id: next }, 'project_member')
+  const rests = await madeIn({ org_id: org.aurora, project_id: next })
+  const abroad = await madeIn({ org_id: org.borealis, project_id: project.borealis })
+  const disabled = `update service_accounts set state = 'disabled', disabled_at = now(), disabled_by = $2, disable_reason = 'rests' where id = $1`
+  await live.sql(disabled, [rests.service_account_id, seeded.user('alice')])
+  const ask = async (person: string, id: string, path: string, action: string, resource: object) =>
+    told(await live.call(person, 'POST', `/api/v1/authz/${path}`, { body: { actor: { type: 'service_account', id }, action, resource } }))
+  for (const path of ['decisions', 'explain'])
+    for (const [action, resource] of [
+      ['storage.read', inProject],
+      ['auth.token.issue', inProject],
+      ['tenant.read', { type: 'organization', id: org.aurora }],
+    ] as const) {
+      const unknown = await ask('asha', newId('nobody'), path, action, resource)
+      expect([action, unknown]).toEqual([action, [200, expect.objectContaining({ decision: 'deny', reason_code: 'scope_mismatch' })]])
+      for (const { service_account_id } of [nextDoor, rests, abroad])
+        expect([action, await ask('asha', service_account_id, path, action, resource)]).toEqual([action, unknown])
+    }
+  // In its own project, and to the platform, it is told.
+  const own = { type: 'allocation', project_id: next }
+  const [, said] = await ask('ada', rests.service_account_id, 'decisions', 'storage.read', own)
+  expect(said).toMatchObject({ reason_code: 'actor_disabled' })
+  expect((await ask('ada', rests.service_account_id, 'decisions', 'storage.read', inProject))[1]).toMatchObject({
+    reason_code: 'actor_disabled',
+  })
+})
+
+test('DE-14 RP-23 what is not fit for service accounts no role gives to one, and nobody is told that one could', async () => {
+  const { service_account_id: id } = await madeIn(aurora, 'project_member')
+  const explain = async (action: string) => {
+    const { body } = await live.call('amara', 'POST', '/api/v1/authz/explain', {
+      body: { actor: { type: 'service_account', id }, action, resource: inProject },
+    })
+    return { ...body, gives: body.roles.map(({ gives }: { gives: boolean }) => gives) }
+  }
+  expect(await explain('project.access_grant.read')).toMatchObject({
+    reason_code: 'permission_denied',
+    gives: [false],
+    missing: ['Nobody can give project.access_grant.read to a service account.'],
+  })
+  expect((await explain('project.access_grant.read')).steps.at(-1)).toMatchObject({
+    step: 'permission',
+    because: 'No service account has project.access_grant.read, whichever role gives it to people.',
+  })
+  expect(await explain('storage.bucket.manage')).toMatchObject({
+    gives: [false],
+    missing: ['A role at the project that gives storage.bucket.manage: a custom role for service accounts with this key.'],
+  })
+  expect(await explain('storage.write')).toMatchObject({ decision: 'allow', gives: [true], missing: [] })
+})
