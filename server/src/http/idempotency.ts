@@ -33,10 +33,20 @@ const askedIn = ({ identified_by }: Operation, body: unknown): unknown => {
   return Object.fromEntries(Object.entries(body as object).filter(([name]) => !sayingWho.includes(name)))
 }
 
-export const requestHash = (operation: Operation, input: { params: unknown; query: unknown; body: unknown }): string =>
-  createHash('sha256')
-    .update(canonicalJson([operation.id, input.params, input.query, askedIn(operation, input.body)]))
+interface Request {
+  readonly params: unknown
+  readonly query: unknown
+  readonly body: unknown
+  /** What the header names is asked for as if the body did. */
+  readonly project_header?: string | undefined
+}
+
+export const requestHash = (operation: Operation, { params, query, body, project_header }: Request): string => {
+  const asked = [operation.id, params, query, askedIn(operation, body)]
+  return createHash('sha256')
+    .update(canonicalJson(project_header === undefined ? asked : [...asked, project_header]))
     .digest('base64url')
+}
 
 export type RequestHash = typeof requestHash
 

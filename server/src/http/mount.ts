@@ -37,9 +37,9 @@ class SealedLines {
   }
 }
 
-const boundTo = (operation: Operation, actor: Actor, { params, query }: Asking) => {
+const boundTo = (operation: Operation, actor: Actor, { params, query, project_header }: Asking) => {
   const { cursor: _cursor, limit: _limit, ...filter } = query
-  return [operation.id, actor.type, actor.id, params, filter]
+  return [operation.id, actor.type, actor.id, params, filter, ...(project_header === undefined ? [] : [project_header])]
 }
 
 const sliceOf = (operation: Operation, cursors: Cursors, actor: Actor, asking: Asking): Slice => {
