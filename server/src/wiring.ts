@@ -148,7 +148,7 @@ const answersWith = (
   ...runtimeCredentialRoutes(ring),
   ...deliveryRoutes({ shared_runtime_credential: runtimeCredentialDeliveries(ring) }),
   ...accessGrantRoutes(signing),
-  ...sshSessionRoutes,
+  ...sshSessionRoutes(allocationParts(signing)),
   ...invitationRoutes,
   ...policyAdminRoutes,
   ...auditTrailRoutes(verify),

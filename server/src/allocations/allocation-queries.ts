@@ -109,10 +109,13 @@ export const confirmGeneration = (_proof: Proof, id: string, generation: number,
 export const isSetSent = (id: string) => sql(Exactly({ is_sent: Type.Boolean() }))`
   select exists (select 1 from node_tasks where allocation_id = ${id} and type = 'allocation.install_authorized_keys') as is_sent`
 
-/** Whether the machine that is the node now has said that it made the account. */
+/** Whether the machine that is the node now has said that it made the account, and not since that there is none. */
 export const isAccountMade = (id: string) => sql(Exactly({ is_made: Type.Boolean() }))`
-  select coalesce((select state = 'completed' from node_tasks where allocation_id = ${id} and type = 'allocation.provision_user'
-                    order by generation desc, created_at desc limit 1), false) as is_made`
+  select coalesce((select p.state = 'completed' and not exists (
+                            select from node_tasks f
+                             where f.allocation_id = p.allocation_id and f.generation > p.generation and f.result ->> 'failure' = 'no_such_account')
+                     from node_tasks p where p.allocation_id = ${id} and p.type = 'allocation.provision_user'
+                    order by p.generation desc, p.created_at desc limit 1), false) as is_made`
 
 /** An owner, or somebody who is to be one; locked, so that nobody disables him meanwhile. No row: he is disabled. */
 export const shareUser = (user_id: string) => sql(Exactly({ id: Id('user') }))`

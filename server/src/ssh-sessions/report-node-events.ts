@@ -1,6 +1,7 @@
 import type { reportNodeEvents as Op } from '@gatehouse/contract/node-events'
-import type { AllocationRow } from '../allocations/allocation.ts'
-import { findAllocation } from '../allocations/allocation-queries.ts'
+import type { AllocationParts, AllocationRow } from '../allocations/allocation.ts'
+import { findAllocation, lockAllocations } from '../allocations/allocation-queries.ts'
+import { askAfterDrift, type Drifted } from '../allocations/node-drifted.ts'
 import { type Authorized, authorize } from '../authz/authorize.ts'
 import { Again, type AnsweringAgain } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
@@ -75,19 +76,35 @@ const noteSession = async (work: Work, proof: Proof, allocation: AllocationRow, 
   if (known.allocation_id !== allocation_id || known.fingerprint !== fingerprint) throw refused('permission_denied')
 }
 
-/** What happened on a node by itself. All of it is taken, or nothing; what was told before is taken and counts no more. */
-export const reportNodeEvents: AnsweringAgain<typeof Op> = async (work, { params: { node_id }, body }) => {
-  const proof = await authorize(work, 'node.task.report', nodeKind, { id: node_id as string })
-  const events = requireWhole(body.events)
-  const allocations = await allocationsToldOf(work, node_id, events)
-  for (const allocation of allocations.values()) await requireSent(work, node_id, allocation, events)
-  const event_ids = events.map(({ event_id }) => event_id)
-  const fresh = await work.tx.many(noteEvents(proof, node_id, event_ids, work.now))
-  for (const event of inOrder(events, new Set(fresh.map(({ event_id }) => event_id)))) {
-    const allocation = allocations.get(event.allocation_id)!
-    if (event.kind === 'drift_restored' || event.kind === 'drift_found') recordDrift(work, allocation, event)
-    else await noteSession(work, proof, allocation, event)
-  }
-  const reply = { accepted: [...new Set(event_ids)] }
-  return work.trail.events.length > 0 ? reply : new Again(reply, false)
+/** What it has put right by itself is as it was; that an account went was right for the agent, which did not know it, and not for us. */
+const driftedBy = (event: Happening): Drifted | undefined => {
+  const { allocation_id } = event
+  if (event.kind === 'drift_found') return { allocation_id, because: 'drift_found', is_account_gone: event.failure === 'no_such_account' }
+  if (event.kind === 'drift_restored' && event.found === 'account_left')
+    return { allocation_id, because: 'account_left', is_account_gone: true }
+  return undefined
 }
+
+/** What happened on a node by itself. All of it is taken, or nothing; what was told before is taken and counts no more. */
+export const reportNodeEvents =
+  (parts: AllocationParts): AnsweringAgain<typeof Op> =>
+  async (work, { params: { node_id }, body }) => {
+    const proof = await authorize(work, 'node.task.report', nodeKind, { id: node_id as string })
+    const events = requireWhole(body.events)
+    const allocations = await allocationsToldOf(work, node_id, events)
+    for (const allocation of allocations.values()) await requireSent(work, node_id, allocation, events)
+    const drifted = events.flatMap((event) => driftedBy(event)?.allocation_id ?? [])
+    // Before anything of ours: allocations are locked first, everywhere.
+    if (drifted.length > 0) await work.tx.many(lockAllocations(drifted))
+    const event_ids = events.map(({ event_id }) => event_id)
+    const fresh = await work.tx.many(noteEvents(proof, node_id, event_ids, work.now))
+    for (const event of inOrder(events, new Set(fresh.map(({ event_id }) => event_id)))) {
+      const allocation = allocations.get(event.allocation_id)!
+      if (event.kind === 'drift_restored' || event.kind === 'drift_found') recordDrift(work, allocation, event)
+      else await noteSession(work, proof, allocation, event)
+      const drift = driftedBy(event)
+      if (drift) await askAfterDrift(work, parts, drift)
+    }
+    const reply = { accepted: [...new Set(event_ids)] }
+    return work.trail.events.length > 0 ? reply : new Again(reply, false)
+  }
