@@ -9,10 +9,9 @@ import { grantSeverity, requireNoSelfGrant } from '../authz/override-limits.ts'
 import { Again, type AnsweringAgain } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
-import { readPolicy } from '../policies/read-policy.ts'
+import { requireRoom } from '../policies/require-room.ts'
 import { holdSshKeys, type SshKeyRow } from '../ssh-keys/ssh-key-queries.ts'
 import type { TaskSigning } from '../task-signers/task-signing.ts'
-import type { Work } from '../work/work.ts'
 import { recordedGrant, shown } from './access-grant.ts'
 import { activeMember, countActiveGrants, insertGrant, moveEnd, openGrant, setGeneration } from './access-grant-queries.ts'
 import { endOverdue, noteOverdue } from './end-access.ts'
@@ -23,14 +22,6 @@ const managing = ['project.access_grant.manage', 'tenant.access_grant.manage'] a
 const requirePersonal = (key: SshKeyRow | undefined, grantee_user_id: string, project_id: string): void => {
   if (key?.project_id === project_id) throw new Problem('ssh_key_not_personal')
   if (key?.user_id !== grantee_user_id) throw new Problem('ssh_key_not_found')
-}
-
-/** The allocation is locked: nobody counts at the same time. */
-const requireRoom = async (work: Work, allocation_id: string): Promise<void> => {
-  const policy = 'access.max_grants_per_allocation'
-  const { count } = await work.tx.one(countActiveGrants(allocation_id))
-  const limit = await readPolicy(work.tx, policy)
-  if (count >= limit) throw new Problem('limit_reached', { policy, limit })
 }
 
 /** Lets a member in with a key of his own; for the same person and key it moves the end, and an identical repeat changes nothing. */
@@ -60,7 +51,9 @@ export const createAccessGrant =
     const id = is_update ? before.id : newId('access grant')
     if (is_update) await work.tx.one(moveEnd(allocation, id, expires_at, reason, work.now))
     else {
-      await requireRoom(work, allocation.id)
+      // The allocation is locked: nobody counts at the same time.
+      const { count } = await work.tx.one(countActiveGrants(allocation.id))
+      await requireRoom(work.tx, 'access.max_grants_per_allocation', count)
       await work.tx.one(insertGrant(allocation, { id, grantee_user_id, ssh_key_id, expires_at, reason }, work.actor.id, work.now))
     }
     const sync = await syncAccess(work, signing, allocation)

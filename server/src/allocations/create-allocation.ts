@@ -4,7 +4,7 @@ import { authorize } from '../authz/authorize.ts'
 import type { Answering } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
-import { readPolicy } from '../policies/read-policy.ts'
+import { requireRoom } from '../policies/require-room.ts'
 import { lockProject } from '../tenancy/project-queries.ts'
 import type { Work } from '../work/work.ts'
 import { type AllocationParts, type RequireTaggable, recordedOf } from './allocation.ts'
@@ -21,12 +21,10 @@ const requesterOf = ({ actor }: Work) => {
   return { requested_by_type: actor.type, requested_by: actor.id, owner_user_id: actor.type === 'user' ? actor.id : null }
 }
 
-/** This one included. The project is locked: nobody counts at the same time. */
-const requireRoomToWait = async (work: Work, project_id: string): Promise<void> => {
-  const policy = 'allocations.max_requested_per_project'
-  const limit = await readPolicy(work.tx, policy)
-  const { count } = await work.tx.one(countRequested(project_id))
-  if (count > limit) throw new Problem('limit_reached', { policy, limit })
+/** Beside this one, which is there already. The project is locked: nobody counts at the same time. */
+const requireRoomToWait = async ({ tx }: Work, project_id: string): Promise<void> => {
+  const { count } = await tx.one(countRequested(project_id))
+  await requireRoom(tx, 'allocations.max_requested_per_project', count - 1)
 }
 
 export const createAllocation =

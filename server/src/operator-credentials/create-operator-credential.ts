@@ -5,7 +5,7 @@ import { readStandingsOf } from '../authz/standing.ts'
 import type { Answering } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
-import { readPolicy } from '../policies/read-policy.ts'
+import { requireRoom } from '../policies/require-room.ts'
 import { requireWithinCeiling } from '../roles/ceiling.ts'
 import { hashOf } from '../service-accounts/key-secret.ts'
 import { authorizeToManage } from '../shared-runtimes/runtime-scope.ts'
@@ -24,14 +24,6 @@ const requireAuthority = async (work: Work, organization: Managing, { id }: Runt
   requireWithinCeiling({ ...authorityOf(organization), may_override: false }, 'tenant', standing!.grantsAt(work.now).tenant.allowed)
 }
 
-/** Nobody counts at the same time: the runtime is locked. */
-const requireRoom = async (work: Work, organization: Managing, { id }: RuntimeRow): Promise<void> => {
-  const policy = 'auth.max_operator_credentials_per_runtime'
-  const limit = await readPolicy(work.tx, policy, { tenant_id: organization.id, project_id: null })
-  const { count } = await work.tx.one(countLiveOperatorKeys(id))
-  if (count >= limit) throw new Problem('limit_reached', { policy, limit })
-}
-
 /** A new credential with a secret that nobody will see again, beside those that there are. */
 export const createOperatorCredential: Answering<typeof Op> = async (work, { params, body: { expires_at = null, reason = null } }) => {
   const { organization, runtime } = await authorizeToManage(work, params, 'operator_credential')
@@ -39,7 +31,9 @@ export const createOperatorCredential: Answering<typeof Op> = async (work, { par
     throw new Problem('validation_error', [{ in: 'body', field: 'expires_at', message: 'must lie in the future' }])
   await requireAuthority(work, organization, runtime)
   if (runtime.state === 'disabled') throw new Problem('state_conflict', { state: runtime.state })
-  await requireRoom(work, organization, runtime)
+  // The runtime is locked: nobody counts at the same time.
+  const { count } = await work.tx.one(countLiveOperatorKeys(runtime.id))
+  await requireRoom(work.tx, 'auth.max_operator_credentials_per_runtime', count, { tenant_id: organization.id, project_id: null })
   const id = newId('operator credential')
   const secret = newOperatorSecret()
   const made = { id, shared_runtime_id: runtime.id, ...hashOf(secret), expires_at }

@@ -5,22 +5,12 @@ import type { KeyRing } from '../custody/key-ring.ts'
 import { endDeliveriesOf } from '../deliveries/end-deliveries.ts'
 import type { Answering } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
-import { Problem } from '../kernel/problem.ts'
 import { Secret } from '../kernel/secret.ts'
-import { readPolicy } from '../policies/read-policy.ts'
+import { requireRoom } from '../policies/require-room.ts'
 import { authorizeToManage } from '../shared-runtimes/runtime-scope.ts'
-import { type Managing, type RuntimeRow, recordedIn } from '../shared-runtimes/shared-runtime.ts'
-import type { Work } from '../work/work.ts'
+import { recordedIn } from '../shared-runtimes/shared-runtime.ts'
 import { boundOfCredential, isLive } from './runtime-credential.ts'
 import { countCredentials, insertCredential, lockCredentialNamed, revokeCredential } from './runtime-credential-queries.ts'
-
-/** Nobody counts at the same time: the organization is locked. */
-const requireRoom = async ({ tx }: Work, organization: Managing, runtime: RuntimeRow): Promise<void> => {
-  const policy = 'shared_runtimes.max_credentials_per_runtime'
-  const limit = await readPolicy(tx, policy, { tenant_id: organization.id, project_id: null })
-  const { count } = await tx.one(countCredentials(runtime.id))
-  if (count >= limit) throw new Problem('limit_reached', { policy, limit })
-}
 
 /** Also for one that is disabled: a secret that has leaked is replaced then as well. */
 export const depositRuntimeCredential =
@@ -29,7 +19,11 @@ export const depositRuntimeCredential =
     const { organization, runtime } = await authorizeToManage(work, params)
     const { tx, actor, now } = work
     const before = await tx.maybe(lockCredentialNamed(runtime.id, name))
-    if (!before || !isLive(before)) await requireRoom(work, organization, runtime)
+    if (!before || !isLive(before)) {
+      // The organization is locked: nobody counts at the same time.
+      const { count } = await tx.one(countCredentials(runtime.id))
+      await requireRoom(tx, 'shared_runtimes.max_credentials_per_runtime', count, { tenant_id: organization.id, project_id: null })
+    }
     if (before) await tx.one(revokeCredential(organization, before.id, actor.id, reason ?? 'replaced', now))
     const ended = before && (await endDeliveriesOf(work, organization, [before.id]))
     const id = newId('runtime credential')

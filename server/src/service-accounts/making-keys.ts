@@ -3,7 +3,7 @@ import { authorityOf } from '../authz/authorize.ts'
 import { readStandingsOf } from '../authz/standing.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
-import { readPolicy } from '../policies/read-policy.ts'
+import { requireRoom } from '../policies/require-room.ts'
 import { requireWithinCeiling } from '../roles/ceiling.ts'
 import type { Work } from '../work/work.ts'
 import type { AccountsOf } from './account-queries.ts'
@@ -21,17 +21,10 @@ const requireAuthority = async (work: Work, project: Making, account: ServiceAcc
   requireWithinCeiling(authorityOf(project), 'project', [...allowed, ...by_disabled])
 }
 
-/** Nobody counts at the same time: the organization is locked. `freed` is how many end together with this. */
-const requireRoom = async (work: Work, project: Making, account: ServiceAccount, freed: number): Promise<void> => {
-  const policy = 'auth.service_account_max_keys'
-  const limit = await readPolicy(work.tx, policy, { tenant_id: project.org_id, project_id: project.id })
-  const { count } = await work.tx.one(countLiveKeys(account.id))
-  if (count - freed >= limit) throw new Problem('limit_reached', { policy, limit })
-}
-
 interface Wish {
   readonly public_jwk?: PublicJwk
   readonly expires_at?: string
+  /** How many end together with this. */
   readonly freed: number
 }
 
@@ -45,7 +38,9 @@ export const makeKey = async (
   if (expires_at !== undefined && expires_at <= work.now)
     throw new Problem('validation_error', [{ in: 'body', field: 'expires_at', message: 'must lie in the future' }])
   await requireAuthority(work, project, account)
-  await requireRoom(work, project, account, freed)
+  // The organization is locked: nobody counts at the same time.
+  const { count } = await work.tx.one(countLiveKeys(account.id))
+  await requireRoom(work.tx, 'auth.service_account_max_keys', count - freed, { tenant_id: project.org_id, project_id: project.id })
   const id = newId('service account key')
   const secret = public_jwk ? undefined : newSecret()
   const kept = secret ? hashOf(secret) : registeredKeyOf(public_jwk!)

@@ -3,7 +3,7 @@ import { record } from '../audit/record.ts'
 import type { Answering } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
-import { readPolicy } from '../policies/read-policy.ts'
+import { requireRoom } from '../policies/require-room.ts'
 import type { Work } from '../work/work.ts'
 import { type Managed, managedIn, managedOwn } from './key-owner.ts'
 import { insertSshKey, type KeyOwner, keysSoFar } from './ssh-key-queries.ts'
@@ -19,12 +19,10 @@ const keyIn = (text: string) => {
 }
 
 /** The owner is locked: nobody counts at the same time. */
-const requireRoom = async (work: Work, owner: KeyOwner, { fingerprint }: PublicKey): Promise<void> => {
-  const policy = 'access.max_ssh_keys'
+const requireRoomFor = async (work: Work, owner: KeyOwner, { fingerprint }: PublicKey): Promise<void> => {
   const { count, is_there } = await work.tx.one(keysSoFar(owner, fingerprint))
   if (is_there) throw new Problem('ssh_key_already_exists')
-  const limit = await readPolicy(work.tx, policy)
-  if (count >= limit) throw new Problem('limit_reached', { policy, limit })
+  await requireRoom(work.tx, 'access.max_ssh_keys', count)
 }
 
 interface Wanted {
@@ -40,7 +38,7 @@ const create = async (
   { action, name, public_key, reason = null }: Wanted,
 ): Promise<SshKey> => {
   const { key, isWeak } = keyIn(public_key)
-  await requireRoom(work, owner, key)
+  await requireRoomFor(work, owner, key)
   // Only now: whoever has no room for another key keeps nobody busy with it.
   if (isWeak()) throw refused('weak')
   const made = await work.tx.one(insertSshKey(proof, { id: newId('ssh key'), name, owner, ...key }, work.actor, work.now))
