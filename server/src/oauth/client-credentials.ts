@@ -9,7 +9,7 @@ export const clientCredentials = ({ verifierOf, issue }: GateAndIssuer): Grant =
     const request = { ...audienceIn(form), ...(scope === undefined ? {} : { scope }) }
     const verify = verifierOf(caller, { key_id: client.client_id }, client.prove)
     const issued = await issue(caller, {
-      operation: issueOAuthToken as never,
+      operation: issueOAuthToken,
       request,
       same_by: { grant_type, client_id: client.client_id, ...request, ...(holder && { jkt: holder.jkt }) },
       verify: async (fresh) => provedBy(holder, await verify(fresh)),

@@ -42,7 +42,7 @@ export const tokenExchange = (parts: OAuthParts): Grant => {
       const jkt = holder?.jkt ?? null
       const verify = verifierOf(caller, { key_id: client.client_id }, client.prove)
       const issued = await issue(caller, {
-        operation: issueOAuthToken as never,
+        operation: issueOAuthToken,
         request,
         same_by: { grant_type: exchangeGrant, client_id: client.client_id, subject: digestOf(token), ...request, ...(jkt && { jkt }) },
         verify: async (fresh) => {
