@@ -82,14 +82,23 @@ const found = sqlPart(`
          reason_code, severity, metadata::text as metadata, hash
     from audit_logs`)
 
-/** Rows as the database has them now, in the order of their chains. */
+/** Rows as the database has them now, in the order of their chains; one that stands nowhere is in none. */
 export const firstRows = (limit: number) => sql(FoundRow)`
-  ${found} order by chain_id, seq limit ${limit}`
+  ${found} where chain_id is not null and seq is not null order by chain_id, seq limit ${limit}`
 
 export const rowsAfter = (chain_id: string, seq: number, limit: number) => sql(FoundRow)`
   ${found}
    where (chain_id, seq) > (${chain_id}::uuid, ${seq}::bigint)
    order by chain_id, seq limit ${limit}`
+
+export const countRows = () => sql(Exactly({ count: Type.Integer() }))`
+  select count(*) as count from audit_logs`
+
+/** A row that is not the only one at its place, or has none: the key of the table, too, can be dropped by its owner. */
+export const rowsOutOfPlace = () => sql(Exactly({ chain_id: text, seq: Nullable(Type.Number()) }))`
+  select chain_id, seq from audit_logs
+   group by chain_id, seq having count(*) > 1 or chain_id is null or seq is null
+   order by chain_id, seq`
 
 export const allHeads = () => sql(Head)`
   select chain_id, seq, hash from audit_heads order by chain_id`

@@ -28,11 +28,11 @@ const remember = async (): Promise<Memory> => {
 }
 
 /** Breaks the tables, looks, and puts them back. */
-const tampered = async (statements: string, values: unknown[] = [], memory?: Memory) => {
+const tampered = async (statements: string, values: unknown[] = [], memory?: Memory, batch?: number) => {
   await live.sql('create table kept as table audit_logs; create table kept_heads as table audit_heads')
   try {
     for (const statement of statements.split(';;')) await live.sql(statement, statement.includes('$1') ? values : [])
-    return (await verifyChains(live.database.reader, key, memory)).faults
+    return (await verifyChains(live.database.reader, key, memory, batch)).faults
   } finally {
     await live.sql(
       'truncate audit_logs, audit_heads; insert into audit_logs select * from kept; insert into audit_heads select * from kept_heads',
@@ -122,6 +122,25 @@ describe('AU-02 verification names the tenant and the first bad row', () => {
     expect(
       await tampered(`${copyOf(`chain_id, ${seq + 1}`)};;update audit_heads set seq = seq + 1 where chain_id = $1`, [chain]),
     ).toMatchObject(at(seq + 1, 'altered'))
+  })
+
+  test('a second row at a place that has one, and a row at no place, also where a batch ends between them', async () => {
+    const key_of_table = 'alter table audit_logs drop constraint if exists audit_logs_pkey;;'
+    const size = (await live.sql('select 1 from audit_logs')).length
+    try {
+      for (let batch = 1; batch <= size + 1; batch += 3) {
+        const twice = await tampered(`${key_of_table}${copyOf('chain_id, 2')}`, [chain], undefined, batch)
+        expect(twice, `batches of ${batch}`).toMatchObject([{ chain_id: chain, tenant_id: chain }])
+        expect([2, 3]).toContain(twice[0]!.first_bad_seq)
+        const nowhere = 'alter table audit_logs alter chain_id drop not null, alter seq drop not null;;'
+        for (const place of ['null, 2', 'chain_id, null'])
+          expect(await tampered(`${key_of_table}${nowhere}${copyOf(place)}`, [chain], undefined, batch), place).toMatchObject([
+            { kind: 'unexpected' },
+          ])
+      }
+    } finally {
+      await live.sql('alter table audit_logs add primary key (chain_id, seq)')
+    }
   })
 
   test('a cut tail: by the head alone, and with the head put back by the checkpoint', async () => {

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import type { Reader } from '../db/database.ts'
-import { allHeads, type FoundRow, firstRows, rowsAfter } from './audit-queries.ts'
+import { allHeads, countRows, type FoundRow, firstRows, rowsAfter, rowsOutOfPlace } from './audit-queries.ts'
 import { genesis, linkHash, platformChain, textOf } from './chain.ts'
 
 /** What somebody outside the database remembers: which hash each chain had at which place. */
@@ -33,7 +33,6 @@ interface Walk {
   fault: Fault | null
 }
 
-const batch = 10_000
 const nothing: ReadonlyMap<number, string> = new Map()
 
 const faultIn = ({ chain_id }: Walk, kind: Fault['kind'], first_bad_seq: number, what: string): Fault => {
@@ -76,7 +75,7 @@ const compareMemory = (walk: Walk): Fault | null => {
  * Reads every row once and follows each chain from its beginning; a chain is believed up to its first fault. Outside memory is
  * what finds a tail that was cut, or a table put back to an earlier state: the database alone cannot know.
  */
-export const verifyChains = async (reader: Reader, key: KeyObject, memory: Memory = new Map()): Promise<Verified> => {
+export const verifyChains = async (reader: Reader, key: KeyObject, memory: Memory = new Map(), batch = 10_000): Promise<Verified> => {
   const walks = new Map<string, Walk>()
   const walkOf = (chain_id: string): Walk => {
     const known = walks.get(chain_id)
@@ -111,5 +110,11 @@ export const verifyChains = async (reader: Reader, key: KeyObject, memory: Memor
     const head = heads.get(walk.chain_id)
     walk.fault ??= compareHead(walk, head?.seq ?? 0, head?.hash ?? genesis) ?? compareMemory(walk)
   }
+  // Each batch begins after the place at which the last one ended: what stands there a second time is in neither.
+  if ((await reader.one(countRows())).count !== rows)
+    for (const { chain_id, seq } of await reader.many(rowsOutOfPlace())) {
+      const walk = walkOf(chain_id ?? platformChain)
+      walk.fault ??= faultIn(walk, 'unexpected', seq ?? 1, seq === null ? 'a row stands at no place' : `row ${seq} is not the only one`)
+    }
   return { rows, chains: walks.size, faults: [...walks.values()].flatMap(({ fault }) => fault ?? []) }
 }
