@@ -125,8 +125,10 @@ describe('of whom nothing is known', () => {
   test.each([true, false])('DE-05 he has nothing, and is disabled as is said: %s', (is_disabled) => {
     const { grantsAt, platformRoleAt, ...standing } = blank('nora', is_disabled)
     expect(platformRoleAt(now)).toBe('platform_user')
-    expect(standing).toMatchObject({
-      ...{ user_id: 'nora', is_disabled, platform_roles: [], tenant_state: null, is_tenant_member: false, tenant_roles: [] },
+    expect(standing).toEqual({
+      ...{ user_id: 'nora', is_disabled, platform_roles: [], platform_mismatch: null },
+      ...{ platform_bindings: [], role_by_column: null, was_ever_bound: false, platform_role_source: null },
+      ...{ tenant_state: null, is_tenant_member: false, tenant_roles: [] },
       ...{ project_tenant_id: null, project_state: null, is_project_member: false, project_roles: [] },
     })
     for (const { allowed, by_disabled } of Object.values(grantsAt(now))) expect([...allowed, ...by_disabled]).toEqual([])
@@ -162,7 +164,7 @@ describe('what is read for a work', () => {
         ['borealis', 'aurora'],
         [null, 'training'],
       ],
-      [true, ['borealis', 'aurora'], ['training']],
+      [['borealis', 'aurora'], ['training']],
     ])
     expect(borealis).toMatchObject({ actor: { is_disabled: true }, constraints: [], resource: { tenant_id: 'borealis' } })
     expect(training).toMatchObject({
@@ -175,7 +177,7 @@ describe('what is read for a work', () => {
     for (const type of ['workload', 'platform_operator', 'system'] as const) {
       const { asked, work } = told([{ n: 1, ...row() }], [[rule]])
       const facts = await readFacts(work({ type, id: 'alice' }), 'organization', inTraining)
-      expect(asked).toEqual([[true, ['aurora'], ['training']]])
+      expect(asked).toEqual([[['aurora'], ['training']]])
       expect(facts).toMatchObject({ actor: { id: 'alice', type, is_disabled: true }, constraints: [rule] })
     }
   })
@@ -221,6 +223,19 @@ describe('what is read for a work', () => {
         ...{ actor: { is_disabled: true }, tenant: { is_member: false }, project: { is_member: false }, may_know: true },
       })
       expect(await standing([])).toMatchObject({ actor: { is_disabled: true }, token: null, may_know: false })
+    })
+
+    test.each([
+      ['its own tenant, disabled and attached to nothing', { is_disabled: true, is_live: false }, true],
+      ['a tenant that is not its own', { is_live: false, tenant_state: null, project_state: null }, false],
+    ])('AU-05 what exists in %s', async (_name, said, mayKnow) => {
+      expect((await standing([{ ...found, is_attached: false, ...said }])).may_know).toBe(mayKnow)
+    })
+
+    test('AU-05 a service account does not know what exists in its own tenant, outside its project', async () => {
+      const machine = { ...row({ is_tenant_member: false, is_project_member: false }), home_tenant_id: 'aurora', home_project_id: 'other' }
+      const { work } = told([{ n: 1, ...machine }], [[]])
+      expect((await readFacts(work({ type: 'service_account', id: 'robot' }), 'project', inTraining)).may_know).toBe(false)
     })
 
     test('MI-05 what its tenant has delegated comes to the list, and no other word does', async () => {

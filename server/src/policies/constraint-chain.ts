@@ -17,12 +17,12 @@ interface RuleScope extends ChainEnd {
 type Rules = readonly Constraint[]
 const none: Rules = []
 
-const idOf = ({ type, tenant_id, project_id }: RuleScope) => (type === 'project' ? project_id : type === 'tenant' ? tenant_id : null)
+const idOf = ({ type, tenant_id, project_id }: RuleScope) => (type === 'project' ? project_id : tenant_id)
 const nameOf = (scope: RuleScope) => `${scope.type} ${idOf(scope)}`
 
 const readRules = async (reader: Pick<Reader, 'many'>, scopes: readonly RuleScope[]): Promise<Map<string, Rules>> => {
   const idsOf = (type: ScopeType) => scopes.filter((scope) => scope.type === type).map((scope) => idOf(scope)!)
-  const rows = await reader.many(rulesOf(idsOf('global').length > 0, idsOf('tenant'), idsOf('project')))
+  const rows = await reader.many(rulesOf(idsOf('tenant'), idsOf('project')))
   const found = Map.groupBy(rows, ({ scope_type, scope_id }) => `${scope_type} ${scope_id}`)
   return new Map([...found].map(([name, rules]) => [name, rules.map(({ scope_id: _scope, ...rule }) => rule)]))
 }

@@ -17,10 +17,10 @@ const Rule = Exactly({
 })
 const ScopedRule = Exactly({ ...Rule.properties, scope_id: Nullable(Type.String()) })
 
-/** The current rules of these scopes: of the platform, where it is asked for, of tenants and of projects. */
-export const rulesOf = (is_global: boolean, tenant_ids: readonly string[], project_ids: readonly string[]) => sql(ScopedRule)`
+/** The current rules of the platform, which are part of every chain, of these tenants and of these projects. */
+export const rulesOf = (tenant_ids: readonly string[], project_ids: readonly string[]) => sql(ScopedRule)`
   select constraint_id, version, key, scope_type, actions, condition, time_zone, is_locked, state, null as scope_id
-    from policy_constraints where replaced_at is null and scope_type = 'global' and ${is_global}
+    from policy_constraints where replaced_at is null and scope_type = 'global'
   union all
   select constraint_id, version, key, scope_type, actions, condition, time_zone, is_locked, state, tenant_id
     from policy_constraints where replaced_at is null and tenant_id = any(${tenant_ids}::uuid[])

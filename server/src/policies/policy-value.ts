@@ -15,7 +15,7 @@ export const parsePolicyValue = <K extends PolicyKey>(key: K, value: unknown): P
     string_list: () => isList(value, max_items),
     scope_map: () =>
       typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every((list) => isList(list, max_items)),
-    choice: () => typeof value === 'string' && choices.includes(value),
+    choice: () => choices.includes(value as string),
   }
   return fits[type]() ? (value as PolicyValue<K>) : undefined
 }

@@ -4,6 +4,7 @@ import { asSuperuser } from '../../../test/superuser.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
 import { definitionOf, type PolicyKey, policyDefinitions } from './policy-definitions.ts'
+import { pastValues } from './policy-queries.ts'
 import { readPolicy } from './read-policy.ts'
 
 let clone: ClonedDatabase
@@ -48,6 +49,24 @@ test('a value set within its bounds is read from then on', async () => {
   expect(await read(key)).toBe(61)
   await put('authorization.break_glass_single_person', true)
   expect(await read('authorization.break_glass_single_person')).toBe(true)
+})
+
+test('DE-20 what the platform’s value was, and until when, is told of the key that was asked about; a tenant’s is not', async () => {
+  const [then, later] = ['2026-11-01T00:00:00.000Z', '2026-11-02T00:00:00.000Z']
+  await ask('delete from policy_values where key = $1', [key])
+  await ask(`insert into organizations (id, type, name, slug, created_at) values (gen_random_uuid(), 'enterprise', 'P', 'past', now())`)
+  await ask(
+    `insert into policy_values (id, key, scope_type, tenant_id, value, version, created_at, replaced_at)
+       values (gen_random_uuid(), '${key}', 'global', null, '61', 1, '${then}', '${later}'),
+              (gen_random_uuid(), '${key}', 'global', null, '62', 2, '${later}', null),
+              (gen_random_uuid(), '${key}', 'tenant', (select id from organizations), '60', 1, '${then}', null)`,
+  )
+  const past = await database.reader.many(pastValues(key))
+  expect(past.toSorted((a, b) => Number(a.value) - Number(b.value))).toEqual([
+    { value: 61, created_at: then, replaced_at: later },
+    { value: 62, created_at: later, replaced_at: null },
+  ])
+  await ask(`delete from policy_values where scope_type = 'tenant'; delete from organizations`)
 })
 
 describe('no limit is made up', () => {

@@ -3,7 +3,7 @@ import type { Statement } from '../db/statement.ts'
 import type { FreshReader, Wanted } from '../epochs/fresh.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { ChainValue } from './effective-value.ts'
-import { readPolicy, readPolicyFresh } from './read-policy.ts'
+import { readPolicy, readPolicyFresh, wantPolicy } from './read-policy.ts'
 
 // That the table is read rightly is shown in `read-policy.db.test.ts`; here it is what is made of its rows, and how they are kept.
 
@@ -83,6 +83,12 @@ test('DE-19 a value is kept under its key and place, and changes in the epoch of
     [`policy ${key} null null`, null],
   ])
   expect(asked[0]).toEqual([key, 'aurora', 'training'])
+})
+
+test('DE-19 what is wanted of the platform, with every request, is said once; of other places each time', () => {
+  expect(wantPolicy(key)).toBe(wantPolicy(key))
+  expect(wantPolicy('auth.service_account_max_keys').id).not.toBe(wantPolicy(key).id)
+  expect(wantPolicy(key, inTraining)).not.toBe(wantPolicy(key, inTraining))
 })
 
 test('DE-20 of what was asked for, all is read', async () => {
