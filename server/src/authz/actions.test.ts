@@ -5,6 +5,7 @@ import {
   classKeys,
   delegatedKeys,
   isConstrainable,
+  isForGlobalRules,
   isGrantable,
   membershipKeys,
   operatorKeys,
@@ -93,6 +94,16 @@ describe('what comes without a role', () => {
   test('DE-10 no rule takes away what is the person’s own, and everything else can be ruled', () => {
     const own = `me.invitation.accept me.read me.ssh_key.manage me.ssh_key.read project.member.leave tenant.project.read_own tenant.user.leave`
     expect(having((action) => !isConstrainable(action))).toEqual(own.split(' '))
+  })
+
+  test('DE-10 only the platform’s rules reach what is the platform’s own, and the reading and writing of rules', () => {
+    const reached = `
+      me.invitation.accept    me.read              me.ssh_key.manage        me.ssh_key.read
+      node.certificate.renew  node.task.read       node.task.report
+      platform.admin          platform.audit.read  platform.authz.evaluate  platform.node.manage       platform.node.probe
+      platform.node.read      platform.ops.read    platform.ops.runbook.read
+      tenant.policy.read      tenant.policy.write`
+    expect(having(isForGlobalRules)).toEqual(reached.trim().split(/\s+/))
   })
 })
 

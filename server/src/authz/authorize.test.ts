@@ -19,6 +19,11 @@ const kind: Kind<Row> = {
   missing: 'organization_not_found',
   placeOf: ({ id, tenant_id }) => ({ id, tenant_id, project_id: null, relations: [] }),
 }
+/** The same, lying in a runtime and described by more than the connection. */
+const described: Kind<Row> = {
+  ...kind,
+  placeOf: (row, actor) => ({ ...kind.placeOf(row, actor), shared_runtime_id: 'runtime-7', attributes: { region: 'eu' } }),
+}
 const aurora: Row = { id: 'aurora', tenant_id: 'aurora' }
 const borealis: Row = { id: 'borealis', tenant_id: 'borealis' }
 
@@ -28,15 +33,21 @@ const boundRole = (name: string) => ({
 })
 interface Person {
   platform?: string
+  /** Where platform roles come from. */
+  source?: string
   /** The role in each tenant that he belongs to. */
   tenants?: Readonly<Record<string, string>>
   is_disabled?: boolean
 }
-const standingIn = (user_id: string, tenant_id: string | null, { platform, tenants = {}, is_disabled = false }: Person): StandingRow => {
+const standingIn = (
+  user_id: string,
+  tenant_id: string | null,
+  { platform, source = 'bindings', tenants = {}, is_disabled = false }: Person,
+): StandingRow => {
   const held = tenant_id === null ? undefined : tenants[tenant_id]
   return {
     ...{ user_id, is_disabled, platform_bindings: platform ? [boundRole(platform)] : [], tenant_state: tenant_id && 'active' },
-    ...{ role_by_column: null, was_ever_bound: true, platform_role_source: 'bindings' },
+    ...{ role_by_column: null, was_ever_bound: true, platform_role_source: source },
     ...{ is_tenant_member: held !== undefined, tenant_roles: held ? [boundRole(held)] : [] },
     ...{ project_tenant_id: null, project_state: null, is_project_member: false, project_roles: [] },
   }
@@ -161,12 +172,33 @@ describe('the trail', () => {
     expect(work.trail.asked[0]!.decision_id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/)
     expect(work.trail.platform_role).toBe('platform_ops')
   })
+
+  test('AU-01 MI-03 it says which runtime and which attributes were asked about, where there are any', async () => {
+    const work = workOf(member)
+    await authorize(work, 'tenant.read', described, aurora)
+    expect(work.trail.asked).toMatchObject([{ resource_id: 'aurora', shared_runtime_id: 'runtime-7', attributes: { region: 'eu' } }])
+  })
+
+  test.each<[Action[], boolean]>([
+    [['platform.node.read'], true],
+    [['tenant.read', 'platform.node.read'], true],
+    [['me.read', 'platform.node.read'], true],
+    [['tenant.read'], false],
+    [['me.read'], false],
+    [['me.read', 'tenant.user.leave'], false],
+  ])('RP-25 asked for %s, it notes that the sources of platform roles disagree: %s', async (actions, isNoted) => {
+    const work = workOf({ platform: 'platform_ops', source: 'no such source' })
+    await said(authorize(work, actions, kind, aurora))
+    const mismatch = { source: null, users_role: 'user', bound_roles: ['platform_ops'] }
+    expect(work.trail.platform_mismatch).toEqual(isNoted ? mismatch : null)
+  })
 })
 
 describe('asking again', () => {
   const questions = async (work: Work) => {
     await authorize(work, ['tenant.update', 'tenant.read'], kind, aurora)
     await authorize(work, 'me.read', selfKind, { id: 'alice' })
+    await authorize(work, 'tenant.read', described, aurora)
     return work.trail.asked
   }
 
@@ -176,7 +208,7 @@ describe('asking again', () => {
     await authorizeAgain(work, earlier)
     const spelled = work.trail.asked.map((each) => ({ ...each, decision_id: '' }))
     expect(spelled).toEqual(earlier.map((each) => ({ ...each, decision_id: '' })))
-    expect(spelled.map(({ relations }) => relations)).toEqual([[], ['self']])
+    expect(spelled.map(({ relations }) => relations)).toEqual([[], ['self'], []])
   })
 
   test('DE-19 what has been taken since is refused, as it would be now', async () => {

@@ -7,6 +7,7 @@ import {
   highestPlatformRole,
   isBuiltinRole,
   isForServiceAccounts,
+  isOwnerRole,
   ownerRoleOf,
   permissionsOf,
   roleIdOf,
@@ -282,6 +283,8 @@ test('two project roles can be held by service accounts, no other role can', () 
 
 test('each tier has one owner role', () => {
   expect(ownerRoleOf).toEqual({ platform: 'platform_superadmin', tenant: 'tenant_owner', project: 'project_owner' })
+  const names = [...builtinRoleNames, 'night-shift', 'platform', '']
+  expect(names.filter(isOwnerRole).sort()).toEqual(['platform_superadmin', 'project_owner', 'tenant_owner'])
 })
 
 test('RP-01 of several platform roles the highest is recorded, and nobody has less than the default', () => {

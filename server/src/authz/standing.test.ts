@@ -5,6 +5,7 @@ import type { Statement } from '../db/statement.ts'
 import { actions, overridePermission } from './actions.ts'
 import { builtinRoleNames, permissionsOf, tierOf } from './catalogue.ts'
 import {
+  isActive,
   isLive,
   permissionsIn,
   readStandings,
@@ -106,6 +107,26 @@ describe('what roles come to at an instant', () => {
       const standing = standingOf(row({ [`${tier}_roles`]: [role(`${tier}_viewer`, { expires_at })] }))
       expect(standing.grantsAt(now)[tier].allowed.size > 0).toBe(counts)
     }
+  })
+
+  const [before, after] = ['2026-11-16T11:59:59.999Z', '2026-11-16T12:00:00.001Z']
+  test.each([
+    ['active', null, [true, true, true]],
+    ['active', now, [true, true, true]],
+    ['disabled', null, [false, false, false]],
+    ['disabled', now, [true, false, false]],
+    ['disabled', after, [true, true, false]],
+    ['disabled', '2027', [true, true, true]],
+    ['retired', '2027', [false, false, false]],
+  ])('DE-09 a role that is %s with a grace until %s counts just before, now and just after: %s', (state, grace_until, counts) => {
+    const viewer = role('tenant_viewer', { state, grace_until })
+    const ops = role('platform_ops', { state, grace_until })
+    const standing = standingOf(row({ tenant_roles: [viewer], platform_bindings: [ops] }))
+    const at = [before, now, after]
+    expect(at.map((each) => isActive(viewer, each))).toEqual(counts)
+    expect(at.map((each) => standing.grantsAt(each).tenant.allowed.size === 1)).toEqual(counts)
+    expect(at.map((each) => standing.grantsAt(each).tenant.by_disabled.size === 0)).toEqual(counts)
+    expect(at.map((each) => standing.platformRoleAt(each) === 'platform_ops')).toEqual(counts)
   })
 
   test('DE-09 a disabled role past its end is no reason any more', () => {
@@ -229,6 +250,9 @@ describe('how a service account stands', () => {
     const standing = machine([role('project_viewer', { expires_at: now })])
     expect(standing.grantsAt('2026-11-16T11:59:59.999Z').project.allowed.has('storage.read')).toBe(true)
     expect(standing.grantsAt(now).project.allowed.size).toBe(0)
+    const both = machine([role('project_viewer'), role('project_member', { expires_at: now })])
+    expect(both.grantsAt('2026-11-16T11:59:59.999Z').project.allowed.has('storage.write')).toBe(true)
+    expect(both.grantsAt(now).project.allowed.has('storage.write')).toBe(false)
     const lasting = machine([role('project_viewer')])
     expect(lasting.grantsAt(now)).toBe(lasting.grantsAt('2026-11-16T11:59:59.999Z'))
   })
@@ -237,25 +261,79 @@ describe('how a service account stands', () => {
     const { tenant, project } = machine([], { tenant_state: 'suspended', project_state: 'archived' }).grantsAt(now)
     expect([tenant.is_suspended, project.is_archived]).toEqual([true, true])
   })
+})
 
-  test('DE-19 it is read from its own table and kept under another name than a person of the same id', async () => {
-    const key = { user_id: 'x', tenant_id: 't', project_id: 'p' }
-    expect(wantStanding('service_account', key).id).toBe('service account standing x t p')
-    expect(wantStanding('user', key).id).toBe('standing x t p')
-    const asked: string[] = []
-    const reader = {
-      many: async <Row>({ text, parse }: Statement<Row>) => {
-        asked.push(text)
-        return [{ n: 2, ...row({}), home_tenant_id: 't', home_project_id: 'p' }].map(parse)
-      },
+describe('how machines are read', () => {
+  const key = { user_id: 'x', tenant_id: 't', project_id: 'p' }
+  const elsewhere = { user_id: 'gone', tenant_id: 'elsewhere', project_id: null }
+  const ofOperator = {
+    ...{ user_id: 'x', home_tenant_id: 't', tenant_state: 'active', project_state: null, is_disabled: false },
+    ...{ is_live: true, is_attached: false, is_eligible: false, delegated_actions: [] },
+  }
+  /** Each kind, the table it is in, and what is found of the second key there. */
+  const kinds = [
+    ['service_account', 'join service_accounts s', { n: 2, ...row({}), user_id: 'x', home_tenant_id: 't', home_project_id: 'p' }],
+    ['shared_runtime_operator', 'join shared_app_runtimes r', { n: 2, ...ofOperator }],
+    ['node_agent', 'from nodes', { id: 'x' }],
+  ] as const
+  type MachineType = (typeof kinds)[number][0] | 'workload'
+  const read = async (type: MachineType, by: typeof readStandings = (reader, keys) => readStandingsOf(reader, type, keys)) => {
+    const asked: Pick<Statement<unknown>, 'text' | 'values'>[] = []
+    const many = async <Row>({ text, values, parse }: Statement<Row>) => {
+      asked.push({ text, values })
+      return [kinds.find(([kind]) => kind === type)![2]].map(parse)
     }
-    const [unknown, found] = await readStandingsOf(reader, 'service_account', [{ ...key, user_id: 'gone' }, key])
-    expect([unknown, found?.home]).toEqual([undefined, home])
+    return { found: await by({ many }, [elsewhere, key]), asked }
+  }
+
+  test.each(kinds)('DE-19 a %s is read from its own table, by its own id, in the order of the keys', async (type, table) => {
+    const { found, asked } = await read(type)
+    expect([found.length, found[0], found[1]?.user_id]).toEqual([2, undefined, 'x'])
     expect(asked).toHaveLength(1)
-    expect(asked[0]).toContain('join service_accounts s')
-    expect(await readStandingsOf(reader, 'workload', [key])).toEqual([undefined])
-    expect(asked).toHaveLength(1)
+    expect(asked[0]!.text).toContain(table)
+    const places =
+      type === 'node_agent'
+        ? []
+        : [
+            ['elsewhere', 't'],
+            [null, 'p'],
+          ]
+    expect(asked[0]!.values).toEqual([['gone', 'x'], ...places])
   })
+
+  test('TI-25 MI-02 SG-16 each is bound to its home, and to nothing of the platform', async () => {
+    const bounds = { tenant_id: null, project_id: null, actions: null }
+    const homes = [{ ...bounds, tenant_id: 't', project_id: 'p' }, { ...bounds, tenant_id: 't', shared_runtime_id: 'x' }, bounds]
+    for (const [index, [type]] of kinds.entries()) {
+      const { home, platform_roles, platform_mismatch, platformRoleAt } = (await read(type)).found[1]!
+      expect([type, home]).toEqual([type, homes[index]])
+      expect([type, platform_roles, platform_mismatch, platformRoleAt(now)]).toEqual([type, [], null, 'platform_user'])
+    }
+  })
+
+  test('DE-05 of any other nothing is read', async () => {
+    expect(await read('workload')).toEqual({ found: [undefined, undefined], asked: [] })
+  })
+
+  test('DE-19 each is kept under another name than a person of the same id', () => {
+    const types = ['user', 'service_account', 'shared_runtime_operator'] as const
+    expect(types.map((type) => wantStanding(type, key).id)).toEqual([
+      'standing x t p',
+      'service account standing x t p',
+      'operator standing x t p',
+    ])
+  })
+
+  test.each(['service_account', 'shared_runtime_operator'] as const)(
+    'DE-19 what is asked of a %s away from its home is read each time: it may be disabled there unnoticed',
+    async (type) => {
+      const { source } = wantStanding(type, key)
+      const { found, asked } = await read(type, (reader, keys) => source.load(reader as never, keys as never))
+      expect(asked).toEqual((await read(type)).asked)
+      const told = (tenant_id: string | null, of = found[1]!) => source.isToldByEpoch!({ ...key, tenant_id } as never, of)
+      expect([told('t'), told('elsewhere'), told(null), told('t', standingOf(row({})))]).toEqual([true, false, false, false])
+    },
+  )
 })
 
 describe('how standings are read', () => {

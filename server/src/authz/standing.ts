@@ -41,7 +41,7 @@ const nothing: ReadonlySet<string> = new Set()
 
 /** A role that is being phased out still gives what it gave until its grace is over. An unknown state is not an active one. */
 export const isActive = ({ state, grace_until }: Pick<BoundRole, 'state' | 'grace_until'>, now: string): boolean =>
-  state === 'active' || (state === 'disabled' && grace_until !== null && now < grace_until)
+  state === 'active' || (state === 'disabled' && now < (grace_until ?? ''))
 
 export const isLive = ({ expires_at }: BoundRole, now: string): boolean => expires_at === null || now < expires_at
 
@@ -193,7 +193,7 @@ const standingOfOperator = (row: OperatorStandingRow): Standing => {
   const home = { tenant_id: home_tenant_id, project_id: null, shared_runtime_id: user_id, actions: null }
   const delegated = delegated_actions.flatMap((word) => (Object.hasOwn(delegatedKeys, word) ? delegatedKeys[word]! : []))
   const { platform, tenant, project } = worked(stranger, [], '')
-  const allowed: ReadonlySet<string> = delegated.length === 0 ? operatorKeys : new Set([...operatorKeys, ...delegated])
+  const allowed: ReadonlySet<string> = new Set([...operatorKeys, ...delegated])
   const grants = { platform, tenant: { ...tenant, allowed }, project: { ...project, is_eligible } }
   return {
     ...stranger,
