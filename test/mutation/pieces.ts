@@ -13,22 +13,28 @@ const policies = (...names: string[]) => names.map((name) => `server/src/policie
  * they find depends on luck, and they take twenty seconds.
  */
 export const pieces: readonly Piece[] = [
-  { files: authz('decide'), tests: authz('override-and-elevation.test', 'decide.test') },
+  { files: authz('decide'), tests: authz('override-and-elevation.test', 'decide.test', 'operator-conditions.test') },
   { files: authz('actions', 'catalogue'), tests: authz('actions.test', 'catalogue.test', 'attributes.test') },
   { files: authz('attributes'), tests: authz('attributes.test') },
-  { files: authz('standing', 'facts', 'kind'), tests: authz('standing.test', 'facts.test') },
+  { files: authz('standing', 'facts', 'kind'), tests: authz('standing.test', 'facts.test', 'operator-conditions.test') },
+  { files: authz('platform-source', 'superadmins'), tests: authz('platform-source.test', 'superadmins.test') },
   { files: authz('authorize', 'override-limits'), tests: authz('authorize.test') },
   { files: policies('condition'), tests: policies('condition.test') },
   { files: policies('constraint', 'constraint-chain'), tests: policies('constraint.test', 'constraint-chain.test') },
   { files: policies('effective-value'), tests: policies('effective-value.test') },
   { files: policies('policy-value', 'policy-definitions'), tests: policies('policy-definitions.test', 'policy-value.test') },
-  { files: policies('read-policy'), tests: policies('read-policy.test') },
+  { files: policies('read-policy', 'require-room'), tests: policies('read-policy.test', 'require-room.test') },
   {
-    files: [...authz('active-roles', 'platform-queries', 'standing-queries'), ...policies('constraint-queries', 'policy-queries')],
+    files: [...authz('active-roles', 'standing-queries'), ...policies('constraint-queries', 'policy-queries')],
     tests: [
       ...policies('constraint-chain.test', 'read-policy.test', 'read-policy.db.test'),
       ...authz('active-roles.db.test', 'facts.db.test'),
     ],
+    needs_database: true,
+  },
+  {
+    files: authz('platform-queries', 'service-account-standing-queries', 'operator-standing-queries', 'node-standing-queries'),
+    tests: authz('active-roles.db.test', 'superadmins.db.test', 'machine-standings.db.test'),
     needs_database: true,
   },
 ]
