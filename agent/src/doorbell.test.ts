@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,9 @@ afterEach(() => rmSync(folder, { recursive: true }))
 test('SG-10 of two agents that start on one state at the same moment one runs, and the other is told why not', async () => {
   const both = await Promise.allSettled([hangDoorbell(folder, () => 'one'), hangDoorbell(folder, () => 'other')])
   expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
-  expect(both.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { message: 'an agent runs on this state already' } })
+  expect(both.find(({ status }) => status === 'rejected')).toMatchObject({
+    reason: { message: 'an agent runs on this state already; stop it first' },
+  })
   expect(['one', 'other']).toContain(await askRunning(folder))
   for (const each of both) if (each.status === 'fulfilled') await each.value()
 })
@@ -28,6 +30,20 @@ test('SG-10 who removes the socket does not make room for a second one; when the
   expect(await askRunning(folder)).toBe('third')
   await takeDownAgain()
   expect(await askRunning(folder)).toBeUndefined()
+})
+
+test.each(['enrol', 'clear'])('SG-10 %s waits for no bell: it is told that an agent runs, by the lock', async (verb) => {
+  const takeDown = await hangDoorbell(folder, () => 'first')
+  rmSync(join(folder, 'agent.sock'))
+  const [config, token] = [join(folder, 'agent.json'), join(folder, 'token')]
+  // Nothing of the machine's own is in reach of it.
+  const places = { keys_dir: join(folder, 'keys'), sessions_dir: join(folder, 'sessions'), cgroup_dir: null, group: 'root' }
+  writeFileSync(config, JSON.stringify({ state_dir: folder, layout: places }))
+  writeFileSync(token, 'ghne_none')
+  const args = ['agent/src/main.ts', verb, '--config', config, ...(verb === 'enrol' ? ['--token-file', token] : [])]
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  expect([status, stderr]).toEqual([1, 'gatehouse-agent: an agent runs on this state already; stop it first\n'])
+  await takeDown()
 })
 
 test.skipIf(process.getuid?.() !== 0)('SG-19 an agent that finds the disk full runs all the same, and alone', async () => {

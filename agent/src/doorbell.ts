@@ -42,8 +42,21 @@ const holdAlone = (folder: string): number => {
   if (status === 0) return file
   closeSync(file)
   throw new Error(
-    error || status !== 1 ? 'the state cannot be locked; is flock (util-linux) there?' : 'an agent runs on this state already',
+    error || status !== 1
+      ? 'the state cannot be locked; is flock (util-linux) there?'
+      : 'an agent runs on this state already; stop it first',
   )
+}
+
+/** For as long as something is done with the state that no agent may do meanwhile. */
+export const withStateAlone = async <T>(folder: string, act: () => Promise<T>): Promise<T> => {
+  await ownFolder(folder)
+  const held = holdAlone(folder)
+  try {
+    return await act()
+  } finally {
+    closeSync(held)
+  }
 }
 
 /** Answers whoever asks how it goes. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type RunningAgent, startAgent } from './agent.ts'
 import { clear } from './clear.ts'
-import { askRunning, hangDoorbell } from './doorbell.ts'
+import { askRunning, hangDoorbell, withStateAlone } from './doorbell.ts'
 import { enrol } from './enrol.ts'
 import { HandsFailed } from './hands.ts'
 import { logTo } from './log.ts'
@@ -19,8 +19,7 @@ const enrolNode = async ({ settings: { state_dir, url }, token_file }: Command):
   if (token_file === undefined)
     throw new Error('enrol needs --token-file; a token on the command line is seen by everybody on this machine')
   const text = readFileSync(token_file === '-' ? 0 : token_file, 'utf8')
-  if ((await askRunning(state_dir)) !== undefined) throw new Error('the agent runs; stop it first')
-  const { node_id, expires_at } = await enrol(await openState(state_dir), text, url)
+  const { node_id, expires_at } = await withStateAlone(state_dir, async () => enrol(await openState(state_dir), text, url))
   say(`This machine is node ${node_id}. Its certificate lasts until ${expires_at} and is renewed by the running agent.\n`)
 }
 
@@ -45,8 +44,7 @@ const runAgent = async ({ settings: { state_dir, layout, url } }: Command): Prom
 }
 
 const clearMachine = async ({ settings: { state_dir, layout } }: Command): Promise<void> => {
-  if ((await askRunning(state_dir)) !== undefined) throw new Error('the agent runs; stop it first')
-  const away = await clear(state_dir, await realHands(layout)(async () => {}))
+  const away = await withStateAlone(state_dir, async () => clear(state_dir, await realHands(layout)(async () => {})))
   for (const { username, allocation_id } of away) say(`${username} is gone (allocation ${allocation_id}).\n`)
   say('No managed account is left, and this machine is no node any more.\n')
 }

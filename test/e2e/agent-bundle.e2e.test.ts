@@ -89,7 +89,7 @@ test('SG-22 one file enrols, runs and answers on the system’s own Node, with n
     },
   )
   expect(await ask('run')).toMatchObject({ code: 1, stderr: expect.stringContaining('an agent runs on this state already') })
-  expect(await enrol(node.token)).toMatchObject({ code: 1, said: 'gatehouse-agent: the agent runs; stop it first\n' })
+  expect(await enrol(node.token)).toMatchObject({ code: 1, said: 'gatehouse-agent: an agent runs on this state already; stop it first\n' })
 
   const { body: task } = await live.call('ada', 'POST', `/api/v1/admin/nodes/${node.id}/probe`)
   await vi.waitFor(
