@@ -131,6 +131,8 @@ export const startAgent = async ({
     while (!isStopping()) {
       const ms = await askOnce()
       if (ms > 0) await pause(ms, stopping.signal)
+      // One that came before a crash may be taken where the former one is not; at the start nobody may have been there to ask.
+      if (!isStopping() && link.state().state === 'refused') await renewing(wearing.takeUpNext)
       // Not while our certificate is not taken: a question with it only rings the bell once more.
       if (!isStopping() && now().getTime() >= renew_after && link.state().state === 'connected') await renewing(wearing.renew)
     }
