@@ -74,6 +74,18 @@ describe('a report', () => {
     expect([await outbox.flush(), outbox.asked.length, await outbox.repeat(task_id)]).toEqual([true, 1, false])
   })
 
+  test('SG-19 of a task that comes again is said again where there is no room to note it: what came with it must not wait', async () => {
+    const outbox = await outboxOf()
+    const task_id = randomUUID()
+    await outbox.report(task_id, result)
+    await outbox.flush()
+    const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+    const next = await outboxOf(() => heard, { ...outbox.state, keepReport: () => Promise.reject(full) })
+    expect([await next.repeat(task_id), next.waiting().reports]).toEqual([true, 1])
+    await next.flush()
+    expect(said(next.asked)).toEqual(said(outbox.asked))
+  })
+
   test('is signed with the key of the certificate', async () => {
     const outbox = await outboxOf()
     const task_id = randomUUID()

@@ -135,7 +135,9 @@ export const openOutbox = async ({ state, wearing, log, now, wake }: Sending): P
     repeat: async (task_id) => {
       const report = reports.get(task_id)
       if (!report) return false
-      if (report.settled_at !== null) await keep({ ...report, settled_at: null })
+      const again = { ...report, settled_at: null }
+      // Where it cannot be noted it is said all the same: whatever else came with the task must not wait for room.
+      if (report.settled_at !== null) await keep(again).catch(() => reports.set(task_id, again))
       wake()
       return true
     },
