@@ -45,8 +45,8 @@ export const keptSources = async () => {
       .source as unknown as AnySource,
     'operator standing': wantStanding('shared_runtime_operator', { user_id: '', tenant_id: null, project_id: null })
       .source as unknown as AnySource,
-    'service account key': wantCredential({ service_account_id: '', key_id: '', org_id: '' }).source as unknown as AnySource,
-    'operator credential': wantOperatorKey({ shared_runtime_id: '', key_id: '', org_id: '' }).source as unknown as AnySource,
+    'service account key': wantCredential({ owner_id: '', key_id: '', org_id: '' }).source as unknown as AnySource,
+    'operator credential': wantOperatorKey({ owner_id: '', key_id: '', org_id: '' }).source as unknown as AnySource,
     'signing keys': keySetSource(parseKeyRing(testKeys))().source as unknown as AnySource,
     'issued token': wantToken({ jti: '', org_id: '' } as never).source as unknown as AnySource,
     person: await sourceOf((fresh) =>

@@ -474,7 +474,7 @@ describe('no table is forgotten', () => {
     expect(sources).toHaveLength(declaredSources())
     const key = {
       ...{ user_id: id.user, tenant_id: id.org, project_id: id.project, key: 'k', issuer: 'i', subject: 's' },
-      ...{ service_account_id: id.account, key_id: id.key, org_id: id.org, jti: id.key },
+      ...{ owner_id: id.account, key_id: id.key, org_id: id.org, jti: id.key },
     }
     for (const source of sources) await source.load(tx, [source.name === 'project tenant' ? id.project : key])
     expect(asked).toHaveLength(sources.length)

@@ -2,6 +2,7 @@ import { OperatorCredential } from '@gatehouse/contract/operator-credentials'
 import { Exactly, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import { sql, sqlPart } from '../db/statement.ts'
+import { isLiveKey, noteUseIn, stateOfKey } from '../service-accounts/kept-key-queries.ts'
 import type { SecretHash } from '../service-accounts/key-secret.ts'
 import type { Managing } from '../shared-runtimes/shared-runtime.ts'
 
@@ -38,36 +39,21 @@ export const operatorKeysOf = (key_ids: readonly string[], runtime_ids: readonly
 export const homeOfRuntime = (shared_runtime_id: string) => sql(Exactly({ org_id: Type.String(), project_id: Type.Null() }))`
   select org_id, null as project_id from shared_app_runtimes where id = ${shared_runtime_id}`
 
-/** To the minute, and whoever is there first: nobody waits for another to have noted it. */
-export const noteUseOfOperatorKeys = (key_ids: readonly string[], now: string) => sql(Exactly({ id: Type.String() }))`
-  update shared_runtime_operator_credentials set last_used_at = date_trunc('minute', ${now}::timestamptz)
-   where id in (
-     select id from shared_runtime_operator_credentials
-      where id = any (${key_ids}::uuid[])
-        and (last_used_at is null or last_used_at < date_trunc('minute', ${now}::timestamptz))
-      order by id
-        for no key update skip locked)
-  returning id`
+export const noteUseOfOperatorKeys = noteUseIn('shared_runtime_operator_credentials')
 
-const told = sqlPart(`
-  c.id as key_id, c.shared_runtime_id,
-  case when c.revoked_at is not null then 'revoked' when c.epoch <> i.epoch then 'ended_by_restore'
-       when c.expires_at <= transaction_timestamp() then 'expired' else 'active' end as state,
-  c.created_at, c.created_by, c.expires_at, c.last_used_at, c.revoked_at`)
-const table = sqlPart('shared_runtime_operator_credentials c cross join installation i')
+const told = sqlPart('k.id as key_id, k.shared_runtime_id, k.created_at, k.created_by, k.expires_at, k.last_used_at, k.revoked_at')
+const table = sqlPart('shared_runtime_operator_credentials k cross join installation i')
 
 export const operatorKeysIn = (shared_runtime_id: string, after: string | null, limit: number) => sql(OperatorCredential)`
-  select ${told} from ${table}
-   where c.shared_runtime_id = ${shared_runtime_id} and (${after}::uuid is null or c.id > ${after}::uuid)
-   order by c.id limit ${limit}`
+  select ${told}, ${stateOfKey} as state from ${table}
+   where k.shared_runtime_id = ${shared_runtime_id} and (${after}::uuid is null or k.id > ${after}::uuid)
+   order by k.id limit ${limit}`
 
 export const findOperatorKey = (shared_runtime_id: string, key_id: string) => sql(OperatorCredential)`
-  select ${told} from ${table} where c.id = ${key_id} and c.shared_runtime_id = ${shared_runtime_id}`
+  select ${told}, ${stateOfKey} as state from ${table} where k.id = ${key_id} and k.shared_runtime_id = ${shared_runtime_id}`
 
 export const countLiveOperatorKeys = (shared_runtime_id: string) => sql(Exactly({ count: Type.Integer() }))`
-  select count(*)::int as count from shared_runtime_operator_credentials c join installation i on i.epoch = c.epoch
-   where c.shared_runtime_id = ${shared_runtime_id} and c.revoked_at is null
-     and (c.expires_at is null or c.expires_at > transaction_timestamp())`
+  select count(*)::int as count from ${table} where k.shared_runtime_id = ${shared_runtime_id} and ${isLiveKey}`
 
 interface NewKey extends SecretHash {
   readonly id: string

@@ -1,6 +1,7 @@
 import { Exactly, Nullable, OneOf } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import { sql } from '../db/statement.ts'
+import { noteUseIn } from './kept-key-queries.ts'
 
 const Bytes = Type.Unsafe<Buffer>(Type.Any())
 
@@ -38,13 +39,4 @@ export const credentialsOf = (key_ids: readonly string[], account_ids: readonly 
 export const homeOfAccount = (service_account_id: string) => sql(Exactly({ org_id: Type.String(), project_id: Type.String() }))`
   select org_id, project_id from service_accounts where id = ${service_account_id}`
 
-/** To the minute, and whoever is there first: nobody waits for another to have noted it. */
-export const noteUseOfKeys = (key_ids: readonly string[], now: string) => sql(Exactly({ id: Type.String() }))`
-  update service_account_keys set last_used_at = date_trunc('minute', ${now}::timestamptz)
-   where id in (
-     select id from service_account_keys
-      where id = any (${key_ids}::uuid[])
-        and (last_used_at is null or last_used_at < date_trunc('minute', ${now}::timestamptz))
-      order by id
-        for no key update skip locked)
-  returning id`
+export const noteUseOfKeys = noteUseIn('service_account_keys')

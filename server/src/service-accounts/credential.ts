@@ -1,36 +1,14 @@
 import { type Source, type Wanted, want } from '../epochs/fresh.ts'
 import { type Credential, credentialsOf } from './credential-queries.ts'
+import { keySource, type NamedKey } from './key-source.ts'
 
 export type { Credential } from './credential-queries.ts'
 export { isSecretOf, newSecret } from './key-secret.ts'
 
-/** What a caller names when he says which key he holds. */
-export interface CredentialKey {
-  readonly service_account_id: string
-  readonly key_id: string
-  readonly org_id: string
-}
-
-const credentials: Source<CredentialKey, Credential> = {
-  name: 'service account key',
-  textOf: ({ service_account_id, key_id, org_id }) => `${service_account_id} ${key_id} ${org_id}`,
-  tenantOf: ({ org_id }) => org_id,
-  load: async (reader, keys) => {
-    const rows = await reader.many(
-      credentialsOf(
-        keys.map(({ key_id }) => key_id),
-        keys.map(({ service_account_id }) => service_account_id),
-        keys.map(({ org_id }) => org_id),
-      ),
-    )
-    const found: (Credential | undefined)[] = keys.map(() => undefined)
-    for (const { n, ...row } of rows) found[n - 1] = row
-    return found
-  },
-}
+const keys: Source<NamedKey, Credential> = keySource('service account key', credentialsOf)
 
 /** The key as it is now; undefined where that account of that organization has no such key. */
-export const wantCredential = (key: CredentialKey): Wanted<Credential> => want(credentials, key)
+export const wantCredential = (named: NamedKey): Wanted<Credential> => want(keys, named)
 
 /** As much of a credential, of whichever class, as somebody can be asked to prove that he has it. */
 export type Provable = Pick<Credential, 'key_id' | 'salt' | 'secret_hash' | 'alg' | 'public_jwk'>

@@ -3,30 +3,28 @@ import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { sql, sqlPart } from '../db/statement.ts'
 import type { AccountsOf } from './account-queries.ts'
+import { isLiveKey, stateOfKey } from './kept-key-queries.ts'
 import type { SecretHash } from './key-secret.ts'
 import type { RegisteredKey } from './registered-key.ts'
 
 const key = sqlPart(`
   k.id as key_id, k.service_account_id, case when k.alg is null then 'secret' else 'public_key' end as kind, k.alg, k.public_jwk,
-  case when k.revoked_at is not null then 'revoked' when k.epoch <> i.epoch then 'ended_by_restore'
-       when k.expires_at <= transaction_timestamp() then 'expired' else 'active' end as state,
   k.created_at, k.created_by, k.expires_at, k.last_used_at, k.revoked_at`)
 /** Of an account of this project: a key of another's is none. */
 const ofAccount = sqlPart('service_account_keys k join service_accounts s on s.id = k.service_account_id cross join installation i')
 
 export const keysOf = (project_id: string, service_account_id: string, after: string | null, limit: number) => sql(ServiceAccountKey)`
-  select ${key} from ${ofAccount}
+  select ${key}, ${stateOfKey} as state from ${ofAccount}
    where s.id = ${service_account_id} and s.project_id = ${project_id} and (${after}::uuid is null or k.id > ${after}::uuid)
    order by k.id limit ${limit}`
 
 export const findKey = (project_id: string, service_account_id: string, key_id: string) => sql(ServiceAccountKey)`
-  select ${key} from ${ofAccount}
+  select ${key}, ${stateOfKey} as state from ${ofAccount}
    where k.id = ${key_id} and s.id = ${service_account_id} and s.project_id = ${project_id}`
 
 export const countLiveKeys = (service_account_id: string) => sql(Exactly({ count: Type.Integer() }))`
-  select count(*)::int as count from service_account_keys k join installation i on i.epoch = k.epoch
-   where k.service_account_id = ${service_account_id} and k.revoked_at is null
-     and (k.expires_at is null or k.expires_at > transaction_timestamp())`
+  select count(*)::int as count from service_account_keys k cross join installation i
+   where k.service_account_id = ${service_account_id} and ${isLiveKey}`
 
 const Made = Exactly({ id: Type.String() })
 type Making = AccountsOf<'project.service_account.key.create'>

@@ -1,5 +1,4 @@
 import type { Operation } from '@gatehouse/contract/operation'
-import { LRUCache } from 'lru-cache'
 import { type Append, chainLock, lockChains } from '../audit/append.ts'
 import type { Database, TransactionOptions, Tx } from '../db/database.ts'
 import { isHeldUp, isRowFault } from '../db/database-errors.ts'
@@ -7,11 +6,10 @@ import { isStillSo } from '../epochs/moment.ts'
 import { askMoment, readMoment } from '../epochs/read-moment.ts'
 import { together } from '../epochs/together.ts'
 import { answeredBefore, keep } from '../http/idempotency.ts'
-import { noteUseOfOperatorKeys } from '../operator-credentials/operator-credential-queries.ts'
-import { noteUseOfKeys } from '../service-accounts/credential-queries.ts'
 import type { Work } from '../work/work.ts'
 import { insertTokens, type TokenRow } from './issuing-queries.ts'
 import { type Attempt, type Job, type Lane, late, lockWaits, type Outcome, tenantLanes, type Way } from './lanes.ts'
+import type { LastUses } from './last-uses.ts'
 
 /** A token that is signed and that nobody has seen yet: what must be written before anybody may, and in the state that it was decided in. */
 export interface Issuance {
@@ -42,8 +40,7 @@ class Moved extends Error {}
 
 interface Written {
   readonly sound: ReadonlySet<Issuance>
-  readonly used: ReadonlySet<string>
-  readonly minute: string
+  readonly used: ReturnType<LastUses['unnoted']>
 }
 
 /** What must be known before anything is written: the ends of the chains, and behind their locks how things stand. */
@@ -56,26 +53,7 @@ type Questions = ReturnType<typeof questionsOf>
 
 const worksOf = (tx: Tx, issuances: readonly Issuance[]): Work[] => issuances.map(({ doing }) => ({ ...doing, now: tx.now, tx }))
 
-export const commitIssued = ({ database, append }: { readonly database: Database; readonly append: Append }) => {
-  /** In which minute a key's last use was noted by this process: one that is used in every second is written once a minute. */
-  const noted = new LRUCache<string, string>({ max: 50_000 })
-
-  /** Who used his key for the first time in this minute. */
-  const usedIn = (minute: string, issuances: readonly Issuance[]): ReadonlySet<string> =>
-    new Set(issuances.flatMap(({ row: { credential_id: id } }) => (id !== null && noted.get(id) !== minute ? [id] : [])))
-
-  const noteUse = async (tx: Tx, used: ReadonlySet<string>, issuances: readonly Issuance[]): Promise<void> => {
-    if (used.size === 0) return
-    const operators = new Set(
-      issuances.flatMap(({ row: { actor_type, credential_id: id } }) =>
-        actor_type === 'shared_runtime_operator' && id !== null && used.has(id) ? [id] : [],
-      ),
-    )
-    const accounts = [...used].filter((id) => !operators.has(id))
-    if (accounts.length > 0) await tx.last(noteUseOfKeys(accounts, tx.now))
-    if (operators.size > 0) await tx.last(noteUseOfOperatorKeys([...operators], tx.now))
-  }
-
+export const commitIssued = ({ database, append }: { readonly database: Database; readonly append: Append }, uses: LastUses) => {
   /**
    * Writes those whose state is still as it was; the others are to be decided again. That is asked behind the locks of the chains:
    * whatever took a right away in these tenants was recorded there, so it is either seen here or it waits until these are committed.
@@ -85,19 +63,21 @@ export const commitIssued = ({ database, append }: { readonly database: Database
     // Sent ahead, it was asked before a chain that begins here was locked.
     const known = has_begun ? await readMoment(tx, tenants) : await moment.by(tx)
     const sound = issuances.filter(({ stamp, row }) => isStillSo(stamp, known, row.org_id))
-    const minute = tx.now.slice(0, 16)
-    const used = usedIn(minute, sound)
+    const used = uses.unnoted(
+      tx.now,
+      sound.map(({ row }) => row),
+    )
     if (sound.length > 0) {
       await append(...(worksOf(tx, sound) as [Work, ...Work[]]))
       await tx.last(insertTokens(sound.map(({ row }) => row)))
-      await noteUse(tx, used, sound)
+      await uses.write(tx, used)
     }
-    return { sound: new Set(sound), used, minute }
+    return { sound: new Set(sound), used }
   }
 
   const written = async (within: (tx: Tx) => Promise<Written>, options: TransactionOptions): Promise<ReadonlySet<Issuance>> => {
-    const { sound, used, minute } = await database.transaction('write', within, options)
-    for (const id of used) noted.set(id, minute)
+    const { sound, used } = await database.transaction('write', within, options)
+    uses.keep(used)
     return sound
   }
 

@@ -14,6 +14,7 @@ import { type Binding, claimsOf, signedToken } from './claims.ts'
 import { commitIssued, type Issuance } from './commit-issued.ts'
 import type { TokenRow } from './issuing-queries.ts'
 import { judged, type Refusals, Refusing, type ToBeJudged } from './judge-issuance.ts'
+import type { LastUses } from './last-uses.ts'
 import { type MachineClass, type TokenType, typeOf } from './machine-class.ts'
 import type { DenialParts, DenialRecorder } from './record-denial.ts'
 import { recordIssued } from './record-issued.ts'
@@ -68,14 +69,14 @@ const most_tries = 4
  * The one issuer: whatever the class, a verified credential is judged, a token is signed, and nobody sees it before its row and its
  * record are committed in the state that it was judged in. There is no other place that makes one.
  */
-export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder) => {
+export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: LastUses) => {
   const {
     database,
     fresh,
     keys: { sign },
     issuer,
   } = parts
-  const commit = commitIssued(parts)
+  const commit = commitIssued(parts, uses)
 
   const signed = async <C extends MachineClass>(
     caller: Caller,

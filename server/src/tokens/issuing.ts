@@ -2,6 +2,7 @@ import type { Caller } from '../http/answer.ts'
 import type { Actor } from '../work/work.ts'
 import { type Claimed, type GateParts, keepOwners, type Prove } from './credential-gate.ts'
 import { type IssuerParts, tokenIssuer } from './issue-token.ts'
+import { lastUses } from './last-uses.ts'
 import { denialRecorder } from './record-denial.ts'
 import { slowDownWrongs } from './slow-down.ts'
 import { operatorGate } from './verify-operator.ts'
@@ -10,8 +11,9 @@ import { serviceAccountGate } from './verify-service-account.ts'
 /** The gates and the issuer, once for a process: what is slowed at one door is slowed at all, and what comes together is written together. */
 export const gateAndIssuer = (parts: IssuerParts) => {
   const denials = denialRecorder(parts)
+  const uses = lastUses()
   const shared: GateParts = { ...parts, denials, slow: slowDownWrongs(), ownerOf: keepOwners(parts) }
-  const [gate, operators] = [serviceAccountGate(shared), operatorGate(shared)]
+  const [gate, operators] = [serviceAccountGate(shared, uses), operatorGate(shared)]
   return {
     gate,
     operators,
@@ -30,7 +32,7 @@ export const gateAndIssuer = (parts: IssuerParts) => {
       const { actor_id: id } = await operators.open(caller, claimed, prove)
       return { type: 'shared_runtime_operator', id }
     },
-    issue: tokenIssuer(parts, denials),
+    issue: tokenIssuer(parts, denials, uses),
     denials,
   }
 }

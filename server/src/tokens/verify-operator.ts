@@ -12,7 +12,7 @@ const operators: CredentialClass<'shared_runtime_operator', RuntimeHome, Operato
   type: 'shared_runtime_operator',
   findHome: homeOfRuntime,
   nobodysHome: { org_id: nowhere, project_id: null },
-  wantCredential: ({ actor_id: shared_runtime_id, key_id, home: { org_id } }) => wantOperatorKey({ shared_runtime_id, key_id, org_id }),
+  wantCredential: ({ actor_id: owner_id, key_id, home: { org_id } }) => wantOperatorKey({ owner_id, key_id, org_id }),
   endOf: ({ runtime_state: state }, standing) => {
     if (state === 'disabled' || state === 'deleted') return `runtime_${state}`
     return !standing || standing.tenant_state === null ? 'home_gone' : null

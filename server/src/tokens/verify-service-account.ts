@@ -1,11 +1,11 @@
-import { LRUCache } from 'lru-cache'
 import type { Facts } from '../authz/facts.ts'
 import type { Caller } from '../http/answer.ts'
 import { type Credential, wantCredential } from '../service-accounts/credential.ts'
-import { homeOfAccount, noteUseOfKeys } from '../service-accounts/credential-queries.ts'
+import { homeOfAccount } from '../service-accounts/credential-queries.ts'
 import type { Actor } from '../work/work.ts'
 import { type CredentialClass, type Home, nowhere } from './credential-class.ts'
 import { type Claimed, credentialGate, type GateParts, type Prove } from './credential-gate.ts'
+import type { LastUses } from './last-uses.ts'
 import { keysOfBelonging } from './normalise-scope.ts'
 import type { Bound } from './token-policy.ts'
 
@@ -40,7 +40,7 @@ const serviceAccounts: CredentialClass<'service_account', AccountHome, Credentia
   type: 'service_account',
   findHome: homeOfAccount,
   nobodysHome: { org_id: nowhere, project_id: nowhere },
-  wantCredential: ({ actor_id: service_account_id, key_id, home: { org_id } }) => wantCredential({ service_account_id, key_id, org_id }),
+  wantCredential: ({ actor_id: owner_id, key_id, home: { org_id } }) => wantCredential({ owner_id, key_id, org_id }),
   endOf: (credential, standing) => {
     if (credential.account_state !== 'active') return `account_${credential.account_state}`
     // Where an organization or a project is gone, so is whatever lives in it.
@@ -54,17 +54,16 @@ const serviceAccounts: CredentialClass<'service_account', AccountHome, Credentia
 }
 
 /** Whether a key of a service account opens. */
-export const serviceAccountGate = (parts: GateParts) => {
+export const serviceAccountGate = (parts: GateParts, uses: LastUses) => {
   const { database } = parts
   const gate = credentialGate(parts, serviceAccounts)
 
-  /** In which minute a key's last use was noted by this process. Where a token is issued, that is noted beside it. */
-  const noted = new LRUCache<string, string>({ max: 50_000 })
-  const noteUse = async (key_id: string, now: string): Promise<void> => {
-    const minute = now.slice(0, 16)
-    if (noted.get(key_id) === minute) return
-    noted.set(key_id, minute)
-    await database.transaction('write', (tx) => tx.many(noteUseOfKeys([key_id], now)))
+  /** Where a token is issued, that is noted beside it. */
+  const noteUse = async (credential_id: string, now: string): Promise<void> => {
+    const used = uses.unnoted(now, [{ actor_type: 'service_account', credential_id }])
+    if (used.of_accounts.length === 0) return
+    uses.keep(used)
+    await database.transaction('write', (tx) => uses.write(tx, used))
   }
 
   return {
