@@ -16,43 +16,33 @@ interface Defined {
   readonly direction?: 'global' | 'tighten_lower' | 'tighten_upper' | 'most_specific'
 }
 
-const seconds = (purpose: string, value: number | undefined, minimum: number, maximum: number): Defined & { type: 'integer' } => ({
+/** A whole number within bounds; the key says of what. */
+const whole = (purpose: string, value: number | undefined, minimum: number, maximum: number): Defined & { type: 'integer' } => ({
   type: 'integer',
   purpose,
   ...(value === undefined ? {} : { default: value }),
   bounds: { minimum, maximum },
 })
-/** Whole ones within bounds, as above; the key says which. */
-const milliseconds = seconds
+const seconds = whole
+const milliseconds = whole
+const count = whole
+const perMinute = (purpose: string, value: number) => whole(purpose, value, 1, 10_000_000)
 /** A tenant or project may live by less than the platform allows, never by more. */
-const shorterBelow = { scopes: ['global', 'tenant', 'project'], direction: 'tighten_lower' } as const
-
-const perMinute = (purpose: string, value: number): Defined & { type: 'integer' } => ({
-  type: 'integer',
-  purpose,
-  default: value,
-  bounds: { minimum: 1, maximum: 10_000_000 },
-})
+const lessBelow = { scopes: ['global', 'tenant', 'project'], direction: 'tighten_lower' } as const
+const lessInTenants = { scopes: ['global', 'tenant'], direction: 'tighten_lower' } as const
 
 export const policyDefinitions = {
   'auth.service_account_token_ttl_seconds': {
     ...seconds('Lifetime of service-account and shared-runtime operator tokens.', 3600, 60, 86_400),
-    ...shorterBelow,
+    ...lessBelow,
   },
   'auth.service_account_max_keys': {
-    type: 'integer',
-    purpose: 'How many keys that still count one service account may have.',
-    default: 10,
-    bounds: { minimum: 1, maximum: 100 },
-    ...shorterBelow,
+    ...count('How many keys that still count one service account may have.', 10, 1, 100),
+    ...lessBelow,
   },
   'auth.max_operator_credentials_per_runtime': {
-    type: 'integer',
-    purpose: 'How many credentials that still count the operator of one shared runtime may have.',
-    default: 10,
-    bounds: { minimum: 1, maximum: 100 },
-    scopes: ['global', 'tenant'],
-    direction: 'tighten_lower',
+    ...count('How many credentials that still count the operator of one shared runtime may have.', 10, 1, 100),
+    ...lessInTenants,
   },
   'auth.iam_token_issuer.default_ttl_seconds': seconds('Lifetime of every other machine token when none is asked for.', 900, 60, 86_400),
   'auth.iam_token_issuer.max_ttl_seconds': seconds('No machine token lives longer.', 3600, 60, 86_400),
@@ -76,7 +66,7 @@ export const policyDefinitions = {
   },
   'auth.iam_token_issuer.provider_session_ttl_seconds': {
     ...seconds('Lifetime of brokered provider sessions.', 3600, 60, 43_200),
-    ...shorterBelow,
+    ...lessBelow,
   },
   'auth.wrong_secret.first_delay_milliseconds': milliseconds('How late the first wrong secret is answered.', 100, 0, 5000),
   'auth.wrong_secret.longest_delay_milliseconds': milliseconds(
@@ -85,18 +75,13 @@ export const policyDefinitions = {
     0,
     30_000,
   ),
-  'auth.wrong_secret.most_waiting': {
-    type: 'integer',
-    purpose: 'How many wrong secrets for one key from one network wait for their answer at a time; further ones are told to come later.',
-    default: 4,
-    bounds: { minimum: 1, maximum: 1000 },
-  },
-  'auth.wrong_secret.most_waiting_in_all': {
-    type: 'integer',
-    purpose: 'The same for all keys and networks together, in each process.',
-    default: 500,
-    bounds: { minimum: 1, maximum: 100_000 },
-  },
+  'auth.wrong_secret.most_waiting': count(
+    'How many wrong secrets for one key from one network wait for their answer at a time; further ones are told to come later.',
+    4,
+    1,
+    1000,
+  ),
+  'auth.wrong_secret.most_waiting_in_all': count('The same for all keys and networks together, in each process.', 500, 1, 100_000),
   'auth.wrong_secret.forget_seconds': seconds(
     'How long after the last wrong secret the next one counts as the first again.',
     900,
@@ -115,55 +100,27 @@ export const policyDefinitions = {
     5,
     300,
   ),
-  'auth.token_exchange_max_depth': {
-    type: 'integer',
-    purpose: 'How many times in a row a token may be exchanged for a narrower one.',
-    default: 4,
-    bounds: { minimum: 1, maximum: 8 },
-  },
+  'auth.token_exchange_max_depth': count('How many times in a row a token may be exchanged for a narrower one.', 4, 1, 8),
   'tenancy.invitation_ttl_seconds': {
     ...seconds('How long an invitation waits to be accepted.', 604_800, 3600, 2_592_000),
     scopes: ['global', 'tenant', 'project'],
     direction: 'most_specific',
   },
-  'access.max_ssh_keys': {
-    type: 'integer',
-    purpose: 'How many SSH keys one person, or the automation of one project, may have registered.',
-    default: 50,
-    bounds: { minimum: 1, maximum: 1000 },
-  },
-  'access.max_grants_per_allocation': {
-    type: 'integer',
-    purpose: 'How many access grants one allocation may have at a time.',
-    default: 100,
-    // With the fifty keys that an allocation may have of its own, fewer than a node is sent at once.
-    bounds: { minimum: 1, maximum: 900 },
-  },
-  'allocations.max_requested_per_project': {
-    type: 'integer',
-    purpose: 'How many allocations of one project may wait for a node at a time.',
-    default: 100,
-    bounds: { minimum: 0, maximum: 10_000 },
-  },
+  'access.max_ssh_keys': count('How many SSH keys one person, or the automation of one project, may have registered.', 50, 1, 1000),
+  // With the fifty keys that an allocation may have of its own, fewer than a node is sent at once.
+  'access.max_grants_per_allocation': count('How many access grants one allocation may have at a time.', 100, 1, 900),
+  'allocations.max_requested_per_project': count('How many allocations of one project may wait for a node at a time.', 100, 0, 10_000),
   'shared_runtimes.max_credentials_per_runtime': {
-    type: 'integer',
-    purpose: 'How many secrets that still count may be left for one shared runtime.',
-    default: 50,
-    bounds: { minimum: 0, maximum: 1000 },
-    scopes: ['global', 'tenant'],
-    direction: 'tighten_lower',
+    ...count('How many secrets that still count may be left for one shared runtime.', 50, 0, 1000),
+    ...lessInTenants,
   },
   'deliveries.max_waiting_per_requester': {
-    type: 'integer',
-    purpose: 'How many wrapped deliveries may wait at a time for one who asked for them.',
-    default: 20,
-    bounds: { minimum: 1, maximum: 1000 },
-    scopes: ['global', 'tenant', 'project'],
-    direction: 'tighten_lower',
+    ...count('How many wrapped deliveries may wait at a time for one who asked for them.', 20, 1, 1000),
+    ...lessBelow,
   },
   'deliveries.ttl_seconds': {
     ...seconds('How long a wrapped delivery waits to be opened.', 60, 5, 600),
-    ...shorterBelow,
+    ...lessBelow,
   },
   'rate_limit.api_requests_per_minute': perMinute('Requests a minute for one person.', 600),
   'rate_limit.machine_requests_per_minute': perMinute(
@@ -191,12 +148,7 @@ export const policyDefinitions = {
     bounds: { minimum: 0, maximum: 1 },
   },
   'authorization.opa.parity_window_seconds': seconds('The window in which that share is measured.', 86_400, 60, 2_592_000),
-  'authorization.opa.parity_min_samples': {
-    type: 'integer',
-    purpose: 'Fewer decisions than this in the window prove nothing.',
-    default: 10_000,
-    bounds: { minimum: 1, maximum: 1_000_000_000 },
-  },
+  'authorization.opa.parity_min_samples': count('Fewer decisions than this in the window prove nothing.', 10_000, 1, 1_000_000_000),
   // Defined without a value on purpose: graceful disable is refused until an operator sets it.
   'authorization.role_disable_grace_window_seconds': seconds(
     'How long bindings of a gracefully disabled role stay valid.',
