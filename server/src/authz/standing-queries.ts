@@ -8,7 +8,7 @@ import { ownerRoleOf, roleIdOf } from './catalogue.ts'
 /** The policy that says where platform roles come from. */
 export const platformRoleSource = 'authorization.platform_role_source' satisfies PolicyKey
 
-const BoundRole = Exactly({
+export const BoundRole = Exactly({
   /** Null: not by a binding, but by the old column of users. */
   binding_id: Nullable(Type.String()),
   role_id: Type.String(),

@@ -1,7 +1,8 @@
 import { PlatformRoleBinding, RoleBinding } from '@gatehouse/contract/role-bindings'
-import { Exactly, Nullable } from '@gatehouse/contract/shapes'
+import { Exactly } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import type { Authorized } from '../authz/authorize.ts'
+import { BoundRole } from '../authz/standing-queries.ts'
 import { identifier, sql, sqlPart } from '../db/statement.ts'
 import type { AssignScope, RoleScope, ScopeFor } from './role-scope.ts'
 
@@ -55,18 +56,10 @@ export const endBinding = (scope: Binding, binding_id: string, by: string, reaso
   returning id`
 
 const HeldRole = Exactly({
+  ...BoundRole.properties,
   binding_id: Type.String(),
   principal_type: RoleBinding.properties.principal_type,
   principal_id: RoleBinding.properties.principal_id,
-  role_id: Type.String(),
-  role_version_id: Type.String(),
-  name: Type.String(),
-  version: Type.Integer(),
-  is_builtin: Type.Boolean(),
-  state: Type.String(),
-  grace_until: Nullable(Type.String()),
-  expires_at: Nullable(Type.String()),
-  permissions: Type.Array(Type.String()),
 })
 export type HeldRole = Static<typeof HeldRole>
 
