@@ -10,7 +10,7 @@ export interface Somebody {
 let crowds = 0
 
 /** People beyond the seeded ones: members of the first organization and its project, with no role in either. */
-export const crowd = async ({ sql, issuer }: LiveServer, count: number): Promise<Somebody[]> => {
+export const crowd = async ({ sql, issuer }: Pick<LiveServer, 'sql' | 'issuer'>, count: number): Promise<Somebody[]> => {
   crowds += 1
   const people = Array.from({ length: count }, (_, at) => ({ id: newId('user') as string, subject: `crowd-${crowds}-${at}` }))
   const ids = people.map(({ id }) => id)

@@ -7,8 +7,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { bundleAgent } from '../../tools/bundle-agent.ts'
 import { registeredNode } from '../enrolled-node.ts'
+import { callingOn } from '../faults/calling.ts'
 import type { FaultWorld } from '../faults/world.ts'
-import { type Answered, type Sending, seeded } from '../live-server.ts'
+import { seeded } from '../live-server.ts'
 import { newPair, type Pair } from './client.ts'
 import { privateSshd } from './private-sshd.ts'
 
@@ -28,18 +29,7 @@ export const nodePlace = async (world: FaultWorld) => {
   await bundleAgent(program)
   const closing: (() => Promise<void>)[] = []
 
-  const call = async (person: string | null, method: string, path: string, { body }: Sending = {}): Promise<Answered> => {
-    const response = await fetch(`${server.url}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${await world.tokenOf(person!)}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text), text }
-  }
+  const call = callingOn(world, () => server.url)
   const done = async (status: number, ...asked: Parameters<typeof call>) => {
     const answered = await call(...asked)
     if (answered.status !== status)

@@ -1,8 +1,8 @@
 import type { SignedTask } from '../../../contract/src/node-tasks.ts'
 import { enrolledNode } from '../../enrolled-node.ts'
 import type { Build } from '../../faults/builds.ts'
+import { callingOn } from '../../faults/calling.ts'
 import type { FaultWorld } from '../../faults/world.ts'
-import type { Answered, Sending } from '../../live-server.ts'
 import { type Applied, type Mishaps, modelNode } from '../../model-node.ts'
 import { type Chance, chanceFrom } from './chance.ts'
 
@@ -19,7 +19,7 @@ interface Broken {
 
 /** One node of a model, to which answers come late, twice, in any order or not at all, until all is to be calm. */
 const unsteadyNode = async (
-  live: { call: (person: string | null, method: string, path: string, sending?: Sending) => Promise<Answered> },
+  live: { call: ReturnType<typeof callingOn> },
   doors: readonly string[],
   chance: Chance,
   { orderOf }: Broken,
@@ -89,19 +89,7 @@ export const accessPlace = async (world: FaultWorld, broken: Broken = {}, seed =
   const servers = await Promise.all([1, 2, 3].map(() => world.start({ build: broken.build ?? 'sound', has_door: true })))
   const urls = servers.map(({ url }) => url)
   const doors = servers.map(({ door }) => door!)
-
-  const call = async (person: string | null, method: string, path: string, { body }: Sending = {}): Promise<Answered> => {
-    const response = await fetch(`${chance.one(urls)}${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${await world.tokenOf(person!)}`,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text), text }
-  }
+  const call = callingOn(world, () => chance.one(urls))
   const history: Application[] = []
   const nodes = [await unsteadyNode({ call }, doors, chance, broken, history), await unsteadyNode({ call }, doors, chance, broken, history)]
   return {

@@ -1,50 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../../server/src/kernel/ids.ts'
 import { type PublicKey, parsePublicKey } from '../../../server/src/ssh-keys/ssh-public-key.ts'
+import { crowd } from '../../crowd.ts'
 import { seeded } from '../../live-server.ts'
 import { newKeyLine } from '../../ssh-key-lines.ts'
 import type { AccessPlace } from './place.ts'
 import { wantedSets } from './reference.ts'
 
-const { org, project, user } = seeded
+const { project, user } = seeded
 const owner = 'asha'
 
-interface Person {
-  readonly id: string
-  readonly subject: string
-}
 interface Key {
   readonly id: string
   readonly user_id: string
 }
 
 /** Three people of the seeded project with two keys each, and two more of the owner's. */
-const cast = async ({ world: { sql, issuer } }: AccessPlace) => {
-  const people: Person[] = Array.from({ length: 3 }, () => newId('user')).map((id) => ({ id, subject: `access-${id}` }))
-  const ids = people.map(({ id }) => id)
-  await sql(
-    `insert into users (id, username, oidc_issuer, oidc_subject, created_at)
-     select id, subject, $3, subject, now() from unnest($1::uuid[], $2::text[]) as p (id, subject)`,
-    [ids, people.map(({ subject }) => subject), issuer.issuer],
-  )
-  for (const [tier, scope] of [
-    ['tenant', org.aurora],
-    ['project', project.aurora],
-  ])
-    await sql(
-      `insert into ${tier}_memberships (id, ${tier}_id, user_id, created_at) select gen_random_uuid(), $2, id, now() from unnest($1::uuid[]) as id`,
-      [ids, scope],
-    )
+const cast = async ({ world }: AccessPlace) => {
+  const people = await crowd(world, 3)
   // One of them has a key that the owner has, too.
   const shared = newKeyLine()
-  const lines = [...ids, user(owner)].flatMap((user_id) => [newKeyLine(), newKeyLine()].map((line) => ({ user_id, line })))
+  const lines = [...people.map(({ id }) => id), user(owner)].flatMap((user_id) =>
+    [newKeyLine(), newKeyLine()].map((line) => ({ user_id, line })),
+  )
   lines[0]!.line = shared
   lines.at(-1)!.line = shared
   const keys: Key[] = []
   for (const { user_id, line } of lines) {
     const { key_type, bits, blob, fingerprint } = parsePublicKey(line) as PublicKey
     const id = newId('ssh key')
-    await sql(
+    await world.sql(
       `insert into ssh_public_keys (id, user_id, name, key_type, bits, blob, fingerprint, created_at, created_by_type, created_by)
        values ($1, $2, 'k', $3, $4, $5, $6, now(), 'user', $2)`,
       [id, user_id, key_type, bits, blob, fingerprint],
