@@ -3,7 +3,8 @@ import { type LiveServer, liveServer, seeded } from '../../test/live-server.ts'
 import { type Client, client, ProblemError } from './client.ts'
 import { createOperatorCredential } from './operator-credentials.ts'
 import { createProject, listProjects, readProject } from './projects.ts'
-import { createAttachment, createSharedRuntime, deleteAttachment, listAttachments } from './shared-runtimes.ts'
+import { createAttachment, deleteAttachment, listAttachments } from './runtime-attachments.ts'
+import { createSharedRuntime } from './shared-runtimes.ts'
 import { issueSharedRuntimeOperatorToken } from './tokens.ts'
 
 let live: LiveServer

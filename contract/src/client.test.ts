@@ -8,8 +8,9 @@ import { retryAfter } from './answers.ts'
 import { type ClientSettings, client, NoAnswerError, ProblemError, UnexpectedAnswerError } from './client.ts'
 import { issueOAuthToken } from './oauth.ts'
 import { listOperation, operation } from './operation.ts'
+import { createAttachment, listAttachments } from './runtime-attachments.ts'
 import { Exactly, Id, Named, OneOf } from './shapes.ts'
-import { createAttachment, listAttachments, readSharedRuntime } from './shared-runtimes.ts'
+import { readSharedRuntime } from './shared-runtimes.ts'
 
 const Thing = Named('Thing', { id: Type.String(), size: Type.Integer() })
 const declared = { summary: 'x', actors: ['user'], action: 'x', problems: [] } as const

@@ -16,6 +16,7 @@ import * as projects from './projects.ts'
 import * as roleBindings from './role-bindings.ts'
 import * as roleUpgrades from './role-upgrades.ts'
 import * as roles from './roles.ts'
+import * as runtimeAttachments from './runtime-attachments.ts'
 import * as runtimeCredentials from './runtime-credentials.ts'
 import * as serviceAccounts from './service-accounts.ts'
 import * as sharedRuntimes from './shared-runtimes.ts'
@@ -51,6 +52,7 @@ export const operations: readonly Operation[] = [
   accessGrants,
   nodeEvents,
   sharedRuntimes,
+  runtimeAttachments,
   operatorCredentials,
   runtimeCredentials,
 ]

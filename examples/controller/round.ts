@@ -1,6 +1,6 @@
 import { type Client, ProblemError } from '@gatehouse/contract/client'
+import { listAttachments } from '@gatehouse/contract/runtime-attachments'
 import {
-  listAttachments,
   listRuntimeAllocations,
   listRuntimeMembers,
   readSharedRuntime,

@@ -1,5 +1,6 @@
 import type { Organization } from '@gatehouse/contract/organizations'
-import { type Attachment, contributionPolicies, type createAttachment as Op } from '@gatehouse/contract/shared-runtimes'
+import type { Attachment, createAttachment as Op } from '@gatehouse/contract/runtime-attachments'
+import { contributionPolicies } from '@gatehouse/contract/shared-runtimes'
 import { record } from '../audit/record.ts'
 import type { Answering } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'

@@ -1,5 +1,5 @@
+import { Attachment } from '@gatehouse/contract/runtime-attachments'
 import { Exactly, Id } from '@gatehouse/contract/shapes'
-import { Attachment } from '@gatehouse/contract/shared-runtimes'
 import Type from 'typebox'
 import type { Authorized } from '../authz/authorize.ts'
 import { sql, sqlPart } from '../db/statement.ts'

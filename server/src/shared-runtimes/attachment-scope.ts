@@ -1,5 +1,5 @@
 import type { Organization } from '@gatehouse/contract/organizations'
-import type { Attachment } from '@gatehouse/contract/shared-runtimes'
+import type { Attachment } from '@gatehouse/contract/runtime-attachments'
 import type { Action } from '../authz/actions.ts'
 import { authorize } from '../authz/authorize.ts'
 import type { Kind } from '../authz/kind.ts'

@@ -1,4 +1,4 @@
-import type { deleteAttachment as Op } from '@gatehouse/contract/shared-runtimes'
+import type { deleteAttachment as Op } from '@gatehouse/contract/runtime-attachments'
 import { record } from '../audit/record.ts'
 import type { Answering } from '../http/answer.ts'
 import { endAttachment } from './attachment-queries.ts'

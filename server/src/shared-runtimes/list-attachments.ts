@@ -2,7 +2,7 @@ import type {
   listAttachments as List,
   listEligibleProjects as ListEligible,
   readAttachment as Read,
-} from '@gatehouse/contract/shared-runtimes'
+} from '@gatehouse/contract/runtime-attachments'
 import { authorizedAmong } from '../authz/authorize.ts'
 import { type Answering, listed } from '../http/answer.ts'
 import { seenIn } from '../http/seen-page.ts'

@@ -1,3 +1,4 @@
+import * as attachments from '@gatehouse/contract/runtime-attachments'
 import * as runtimes from '@gatehouse/contract/shared-runtimes'
 import { answer } from '../http/answer.ts'
 import { attachProject } from './attach-project.ts'
@@ -22,12 +23,12 @@ export const sharedRuntimeRoutes = (subscribers: RuntimeSubscribers) => [
   answer(runtimes.disableSharedRuntime, disableRuntime(subscribers)),
   answer(runtimes.enableSharedRuntime, enableRuntime),
   answer(runtimes.deleteSharedRuntime, deleteRuntime(subscribers)),
-  answer(runtimes.listAttachments, listAttachments),
-  answer(runtimes.createAttachment, attachProject),
-  answer(runtimes.readAttachment, readAttachment),
-  answer(runtimes.updateAttachment, updateAttachment),
-  answer(runtimes.deleteAttachment, detachProject),
-  answer(runtimes.listEligibleProjects, listEligible),
+  answer(attachments.listAttachments, listAttachments),
+  answer(attachments.createAttachment, attachProject),
+  answer(attachments.readAttachment, readAttachment),
+  answer(attachments.updateAttachment, updateAttachment),
+  answer(attachments.deleteAttachment, detachProject),
+  answer(attachments.listEligibleProjects, listEligible),
   answer(runtimes.reportRuntimeStatus, reportStatus),
   answer(runtimes.reportRuntimeMembers, reportMembers),
   answer(runtimes.listRuntimeMembers, readMembers),

@@ -1,4 +1,4 @@
-import type { updateAttachment as Op } from '@gatehouse/contract/shared-runtimes'
+import type { updateAttachment as Op } from '@gatehouse/contract/runtime-attachments'
 import { record } from '../audit/record.ts'
 import type { Answering } from '../http/answer.ts'
 import { setContribution } from './attachment-queries.ts'
