@@ -78,6 +78,43 @@ describe.skipIf(!hasPart('sshd'))('what is to end ends, whatever else cannot be 
     }
   })
 
+  test('SG-19 who is in when the account is taken away by hand is out when his key goes or ends (needs sshd)', async () => {
+    await withStage({}, async (stage) => {
+      const { account, owner, member, set } = await twoPeople(stage)
+      const soon = new Date(Date.now() + 3600_000)
+      const hers = desired(owner, soon.toISOString())
+      await account.install([hers, set.member])
+      const [she, he] = [await stayIn(stage.sshd, account.username, owner), await stayIn(stage.sshd, account.username, member)]
+      execFileSync('/usr/sbin/userdel', ['-f', account.username], { stdio: 'ignore' })
+      await expect(account.install([hers])).rejects.toThrow('no_such_account')
+      await he.ended
+      she.say('echo still here')
+      expect(await she.next()).toBe('still here')
+      await expect(account.drift(new Date(soon.getTime() + 1000))).rejects.toThrow('no_such_account')
+      await she.ended
+      await account.remove()
+    })
+  })
+
+  test('SG-19 who is in when what the hook wrote is taken away, or the file of keys is a folder, is out when his key goes (needs sshd)', async () => {
+    await withStage({}, async (stage) => {
+      const { account, member, set } = await twoPeople(stage)
+      const { keys_dir, sessions_dir } = stage.sshd.layout
+      const first = await stayIn(stage.sshd, account.username, member)
+      rmSync(sessions_dir, { recursive: true })
+      await account.install([set.owner])
+      await first.ended
+      await account.install([set.owner, set.member])
+      const second = await stayIn(stage.sshd, account.username, member)
+      rmSync(join(keys_dir, account.username))
+      mkdirSync(join(keys_dir, account.username))
+      await expect(account.install([set.owner])).rejects.toThrow('keys_not_written')
+      await second.ended
+      rmdirSync(join(keys_dir, account.username))
+      await account.remove()
+    })
+  })
+
   test('SG-19 who is in when the account is taken away by hand is out when it is released (needs sshd)', async () => {
     await withStage({}, async (stage) => {
       const { account, owner } = await twoPeople(stage)

@@ -45,7 +45,10 @@ export const writeKeysFile = async (path: string, text: string): Promise<void> =
     await writeAtomically(path, text, mode)
   } catch (error) {
     // To take something away needs no space: where the new text cannot be had, the old one goes, and with it perhaps more than should.
-    if (await holdsMore(path, text)) await rm(path, { force: true }).catch(() => truncate(path))
+    if (await holdsMore(path, text))
+      await rm(path, { force: true })
+        .catch(() => truncate(path))
+        .catch(() => {})
     throw new HandsFailed(isFull(error) ? 'disk_full' : 'keys_not_written', error)
   }
 }

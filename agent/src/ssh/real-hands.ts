@@ -34,7 +34,7 @@ const keysOf = ({ type, params }: Wanted): readonly DesiredKey[] =>
 const grantsOf = (keys: readonly DesiredKey[]) =>
   keys.flatMap(({ holders }) => holders.flatMap(({ grant_id }) => (grant_id === null ? [] : [grant_id])))
 
-/** A number that nothing runs as. */
+/** A number that nothing runs as: where somebody took the account away by hand, what came in by it is still there, and known. */
 const nobody = -1
 
 /** What went wrong, for later: what is to end must not wait for what cannot be done. */
@@ -132,10 +132,13 @@ export const realHands =
     const installKeys: Hands['installKeys'] = async (params, generation, keepEnded): Promise<Done> => {
       const { allocation_id, username, keys, set_hash } = params
       const account = await findOurs(username, allocation_id)
-      if (!account) throw new HandsFailed('no_such_account')
+      if (!account) {
+        await endOthers({ allocation_id, generation, account: { username, uid: nobody }, keys }, new Date(), { keepEnded })
+        throw new HandsFailed('no_such_account')
+      }
       const [path, text] = [keysFileOf(layout, username), keysText(keys, generation)]
       await requireNotLater(path, generation)
-      const over = overIn((await readIfThere(path)) ?? '', new Date())
+      const over = overIn((await readIfThere(path).catch(() => undefined)) ?? '', new Date())
       const unwritten = await faultOf(writeKeysFile(path, text))
       const sessions_ended = await endOthers({ allocation_id, generation, account, keys, over }, new Date(), { keepEnded }).catch(
         (error: unknown) => {
@@ -162,7 +165,6 @@ export const realHands =
       let sessions_ended: EndedSession[] = []
       // Access first: nobody gets in while the rest is taken apart. No file lets in as few as an empty one.
       const unwritten = account && (await faultOf(writeKeysFile(path, keysText([], generation)).catch(() => removeDurably(path))))
-      // Where somebody took the account away by hand, what came in by it is still there.
       const ending = { allocation_id, generation, account: account ?? { username, uid: nobody }, keys: [] }
       const untold = await faultOf(
         endOthers(ending, new Date(), { is_leaving: true, telling, keepEnded }).then((ended) => {
@@ -223,7 +225,8 @@ export const realHands =
       const is_drift = found !== null && wanted.is_written !== false
       const unwritten = found === null ? undefined : await faultOf(writeKeysFile(path, text))
       // Ended before anything is told: to tell takes room, and time.
-      if (account?.allocation_id === allocation_id) await endOthers({ ...of, account, keys }, now, { is_leaving, keepEnded })
+      const theirs = account ?? { username, uid: nobody, allocation_id }
+      if (theirs.allocation_id === allocation_id) await endOthers({ ...of, account: theirs, keys }, now, { is_leaving, keepEnded })
       if (unwritten !== undefined) throw unwritten
       await tellOfSessions({ layout, tell, of, isPressed }, account?.uid, await sessionsOf(username))
       if (is_drift) await tell({ ...of, kind: 'drift_restored', at: now.toISOString(), found })

@@ -51,7 +51,11 @@ const readSession = async ({ sessions_dir }: Layout, file: string): Promise<Sess
 }
 
 export const readSessions = async (layout: Layout): Promise<Session[]> => {
-  const files = await readdir(layout.sessions_dir)
+  const files = await readdir(layout.sessions_dir).catch((error: NodeJS.ErrnoException) => {
+    // Somebody took it away, and with it who came in by which key: the hook makes it again, and what is in unwritten ends.
+    if (error.code !== 'ENOENT') throw error
+    return []
+  })
   const found = await Promise.all(files.map((file) => readSession(layout, file)))
   return found.filter((each) => each !== undefined)
 }
