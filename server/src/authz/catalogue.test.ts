@@ -1,6 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { fixedId } from '../kernel/ids.ts'
-import { actions, classKeys, delegatedKeys, isAction, membershipKeys, operatorKeys, relationKeys } from './actions.ts'
+import {
+  actions,
+  classKeys,
+  delegatedKeys,
+  isAction,
+  isFitForServiceAccounts,
+  membershipKeys,
+  operatorKeys,
+  relationKeys,
+} from './actions.ts'
 import {
   builtinRoleNames,
   builtinRoles,
@@ -225,6 +234,7 @@ test.each([...baselineMarks, ...extension])(
   ({ key, tier, override_eligible, fit_for_service_accounts }) => {
     expect(isAction(key)).toBe(true)
     expect(actions[key as keyof typeof actions]).toMatchObject({ tier, override_eligible, fit_for_service_accounts })
+    expect(isFitForServiceAccounts(key)).toBe(fit_for_service_accounts)
   },
 )
 
@@ -265,7 +275,7 @@ test('DE-08 what no table names is given by a relation or a class alone, and no 
 
 test('DE-08 the reserved override key is no action, and neither are names that every object has', () => {
   for (const key of ['authorization.override.all', 'toString', 'constructor', '__proto__', 'tenant.*', ''])
-    expect(isAction(key)).toBe(false)
+    expect([isAction(key), isFitForServiceAccounts(key)]).toEqual([false, false])
   for (const name of ['toString', 'constructor', '__proto__', 'owner']) expect(isBuiltinRole(name)).toBe(false)
 })
 

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Reader } from '../db/database.ts'
 import { type Source, want } from '../epochs/fresh.ts'
 import type { PlatformMismatch } from '../work/work.ts'
-import { actions, delegatedKeys, isAction, isGrantable, operatorKeys, type Tier } from './actions.ts'
+import { delegatedKeys, isFitForServiceAccounts, isGrantable, operatorKeys, type Tier } from './actions.ts'
 import { type BuiltinRoleName, defaultPlatformRole, highestPlatformRole, isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
 import type { DecisionInput, Grants, TokenBounds } from './decide.ts'
 import { liveNodes } from './node-standing-queries.ts'
@@ -50,8 +50,7 @@ const union = (sets: readonly ReadonlySet<string>[]): ReadonlySet<string> =>
   sets.length < 2 ? (sets[0] ?? nothing) : new Set(sets.flatMap((set) => [...set]))
 
 /** What may be a machine's, whichever role has it. */
-const fit = (keys: ReadonlySet<string>): ReadonlySet<string> =>
-  new Set([...keys].filter((key) => isAction(key) && actions[key].fit_for_service_accounts))
+const fit = (keys: ReadonlySet<string>): ReadonlySet<string> => new Set([...keys].filter(isFitForServiceAccounts))
 const fitting = ({ allowed, by_disabled }: Grants): Grants => ({ allowed: fit(allowed), by_disabled: fit(by_disabled) })
 
 const grantsIn = (tier: Tier, bound: readonly BoundRole[], now: string): Grants => {
