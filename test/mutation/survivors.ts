@@ -1,6 +1,6 @@
 interface Survivors {
   readonly why: string
-  /** `file: what stood there => what the mutant says`, each on one line. */
+  /** `file: what stood there => what the mutant says`, each on one line, and as often as there are such mutants in the file. */
   readonly mutants: readonly string[]
 }
 
@@ -26,6 +26,7 @@ export const survivors: readonly Survivors[] = [
       'attributes: formats.set(zone, format) => ;',
       'condition: known => false',
       'condition: lists.set(ranges, made) => ;',
+      'condition: sets.set(listed, known) => ;',
       'facts: relations.length === 0 => false',
       'read-policy: worked.set(chain, known) => ;',
     ],
@@ -53,11 +54,19 @@ export const survivors: readonly Survivors[] = [
     ],
   },
   {
+    why: 'An instant in a place where nothing ends: every instant says the same.',
+    mutants: Array.from({ length: 4 }, () => `standing: '' => "Stryker was here!"`),
+  },
+  {
+    why: 'The word that the mutant puts among the roles of the platform is no role, and gives nothing.',
+    mutants: Array.from({ length: 2 }, () => 'standing: [] => ["Stryker was here"]'),
+  },
+  {
     why: 'It stands there for the types alone and never comes to be used.',
     mutants: [
       `attributes: '' => "Stryker was here!"`,
       `condition: '' => "Stryker was here!"`,
-      `standing: '' => "Stryker was here!"`,
+      `policy-value: [] => ["Stryker was here"]`,
       `authorize: 'decision' => ""`,
       `authorize: 'platform' => ""`,
     ],
