@@ -275,8 +275,6 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   if (listener === 'nodes') return app
   for (const document of parts.documents ?? []) serveDocument(app, document, { fresh: parts.fresh, countRequest })
   serveHealth(app, { ...parts, ...observers, isDraining: drain.isDraining })
-  const document = openApiDocument(parts.answers.map(({ operation }) => operation))
-  app.get('/openapi.json', async () => document)
-  await serveDocs(app, document)
+  await serveDocs(app, openApiDocument(parts.answers.map(({ operation }) => operation)))
   return app
 }
