@@ -118,6 +118,22 @@ describe('one request', () => {
     expect(counted.naming('epochs')).toBe(1)
   })
 
+  test('DE-19 whose body comes later than the limit is proved anew: a change in between is seen', async () => {
+    fresh = keepFresh(counted.database, { limit_ms: 1000 })
+    const request = fresh.forRequest()
+    const wanted = [want(people, user('anna')), want(organizations, org.aurora)] as const
+    expect((await request.read(wanted)).values).toEqual(['anna', 'Aurora Labs'])
+    await rename(org.aurora, 'Aurora later')
+    try {
+      counted.forget()
+      await sleep(1010)
+      expect((await request.read(wanted)).values).toEqual(['anna', 'Aurora later'])
+      expect(counted.naming('epochs')).toBeGreaterThan(0)
+    } finally {
+      await rename(org.aurora, 'Aurora Labs')
+    }
+  })
+
   test('DE-19 a proof is never another request’s', async () => {
     await fresh.forRequest().read([want(organizations, org.aurora)])
     counted.forget()
