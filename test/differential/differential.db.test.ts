@@ -36,11 +36,18 @@ test('DE-04 DE-13 the engine and the reference agree about every combination of 
 test('DE-04 DE-10 DE-11 DE-21 DE-22 DE-23 the engine and the reference agree about random worlds', { timeout: 600_000 }, async () => {
   const wanted = Number(process.env.WORLDS ?? ((await isOldest()) ? 20_000 : 200_000))
   const tally = await runBatches(lanes, randomBatches(seed, wanted, lanes[0]!.builtins))
-  console.log(`seed ${seed}: ${tally.worlds} worlds, ${tally.questions} questions`, tally.answers)
+  console.log(`seed ${seed}: ${tally.worlds} worlds, ${tally.questions} questions`, tally.answers, tally.of_machines)
   expect(tally.mismatches.length === 0 || described(tally)).toBe(true)
   expect(tally.worlds).toBe(wanted)
   const share = (reason: string) => (tally.answers[reason] ?? 0) / tally.questions
   for (const reason of reasons) expect(share(reason), reason).toBeGreaterThanOrEqual(0.05)
   expect(share('allow')).toBeGreaterThanOrEqual(0.3)
   expect(share('allow')).toBeLessThanOrEqual(0.6)
+  // No role can be an operator's, so none that is disabled.
+  for (const reason of [...reasons, 'allow']) {
+    expect(tally.of_machines[`service_account ${reason}`] ?? 0, reason).toBeGreaterThanOrEqual(wanted / 1000)
+    const ofOperators = tally.of_machines[`shared_runtime_operator ${reason}`] ?? 0
+    if (reason === 'role_disabled') expect(ofOperators).toBe(0)
+    else expect(ofOperators, reason).toBeGreaterThanOrEqual(wanted / 1000)
+  }
 })

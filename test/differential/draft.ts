@@ -13,6 +13,8 @@ export interface Draft {
   rows: Rows
   question: Question
   tier: Tier
+  /** As whom the actor is bound to roles. */
+  principal_type: 'user' | 'service_account'
   actor: string
   tenant: string
   project: string
@@ -52,14 +54,14 @@ export const customRole = (draft: Draft, tier: 'tenant' | 'project', scope: stri
 }
 
 export const bind = (draft: Draft, tier: 'tenant' | 'project', scope: string, role_version_id: string): void => {
-  const { rows, actor, id } = draft
+  const { rows, actor, id, principal_type } = draft
   const row = { id: id(), principal_id: actor, role_version_id, expires_at: null, deleted_at: null }
   if (tier === 'tenant') {
     if (rows.tenant_role_bindings.some((one) => one.tenant_id === scope && one.role_version_id === role_version_id)) return
     rows.tenant_role_bindings.push({ ...row, tenant_id: scope })
   } else {
     if (rows.project_role_bindings.some((one) => one.project_id === scope && one.role_version_id === role_version_id)) return
-    rows.project_role_bindings.push({ ...row, project_id: scope, principal_type: 'user' })
+    rows.project_role_bindings.push({ ...row, project_id: scope, principal_type })
   }
 }
 

@@ -43,12 +43,50 @@ export const mutants: readonly Mutant[] = [
     'an archived project is not frozen': [`return project.is_archived ? 'project' : null`, 'return null'],
     'rules reach what belongs to the person': [' || !isConstrainable(action)', ''],
     'rules do not count': ['return rule ? deny(', 'return rule && false ? deny('],
+    'what comes with being a machine counts everywhere': [
+      `if (isByClass && actions[action].tier === 'platform') return true`,
+      'if (isByClass) return true',
+    ],
+    'a machine’s token must list what it is': ['!isByClass && !isUnlisted(action, input)', '!isUnlisted(action, input)'],
+    'an operator’s token lacks what nobody can give it': [' && !isUnlisted(action, input)) return false', ') return false'],
+    'an operator’s token may leave its runtime open': [
+      `if (actor.type === 'shared_runtime_operator' && !isBoundToItself(input)) return false`,
+      '',
+    ],
+    'an operator reaches every project': ['(resource.project_id === null || project.is_member)', 'true'],
+    'an operator attaches what it likes': ['(project.is_eligible === true || isUnlisted(action, input))', 'true'],
+    'the platform asks an operator for an attachment': [
+      `  if (actions[action].tier === 'platform') return true\n  if (action === 'shared_runtime.attach')`,
+      `  if (action === 'shared_runtime.attach')`,
+    ],
+    'attached is at home': [`if (input.actor.type === 'shared_runtime_operator') return false\n  const where`, 'const where'],
+    'an elevation lifts machines': [` || input.actor.type !== 'user') return undefined`, ') return undefined'],
+    'what is a project’s own a service account may not read': [
+      `if (action === 'project.read') return tenant.is_member || project.is_member`,
+      '',
+    ],
+  }),
+  ...inside('authz/service-account-standing-queries', {
+    'a disabled service account goes on': [`s.state <> 'active' as is_disabled`, 'false as is_disabled'],
+    'a service account outlives its tenant': ['o.id is not null and s.project_id', 's.project_id'],
+  }),
+  ...inside('authz/operator-standing-queries', {
+    'a disabled runtime’s operator goes on': [`r.state = 'disabled' as is_disabled`, 'false as is_disabled'],
+    'a deleted runtime’s operator goes on': [` and r.state <> 'deleted'`, ''],
+    'a detached project is attached': [' and a.detached_at is null', ''],
+    'every project may be attached': ['p.id is not null and p.id = any(r.eligible_project_ids)', 'p.id is not null'],
+    'an operator outlives its tenant': ['o.id = r.org_id and o.deleted_at is null', 'o.id = r.org_id'],
   }),
   ...inside('authz/standing', {
     'a custom role holds whatever stands in it': ['role.permissions.filter((key) => isGrantable(key, tier))', 'role.permissions'],
     'a binding lasts an instant too long': ['now < expires_at', 'now <= expires_at'],
     'a disabled role counts as an active one': ['isActive(role, now) === wanted', `(role.state !== '') === wanted`],
     'of several roles the first counts': ['new Set(sets.flatMap((set) => [...set]))', 'sets[0]!'],
+    'service accounts have all that their roles have': ['...fitting(project), ', ''],
+    'an operator has what nobody delegated': [
+      'const delegated = delegated_actions.flatMap(',
+      `const delegated = ['attach', 'detach'].flatMap(`,
+    ],
   }),
   ...inside('authz/standing', {
     'a project membership is enough': ['row.is_project_member && row.is_tenant_member', 'row.is_project_member'],

@@ -1,7 +1,7 @@
 import { addRule, bind, bindPlatform, customRole, type Draft, shifted } from './draft.ts'
 import { allKeys, builtinsOf, keysOf, tierOf, ungrantable } from './keys.ts'
 import type { Elevation } from './question.ts'
-import { attributesOf } from './rules.ts'
+import { attributesOf, ruleKeys } from './rules.ts'
 
 /** The bindings that the question could rest on. */
 const bindingsOf = ({ rows, tier }: Draft) =>
@@ -197,7 +197,7 @@ const ask = ({ question, tenant, project }: Draft, action: string): void => {
 /** How often each, so that no reason is rare. */
 const weights: Record<PerturbationName, number> = {
   ...(Object.fromEntries(Object.keys(perturbations).map((name) => [name, 2])) as Record<PerturbationName, number>),
-  disable_role: 12,
+  disable_role: 18,
   disable_actor: 4,
   unknown_actor: 2,
   superadmin: 4,
@@ -209,8 +209,13 @@ const weights: Record<PerturbationName, number> = {
 
 export const perturbAs = (draft: Draft, name: PerturbationName): void => perturbations[name](draft)
 
-export const perturb = (draft: Draft): PerturbationName => {
-  const name = draft.chance.weighted(weights)
-  perturbAs(draft, name)
-  return name
+export const perturb = (draft: Draft): void => perturbAs(draft, draft.chance.weighted(weights))
+
+/** Several rules about one request that nothing else stands in the way of. */
+export const ruleOver = (draft: Draft): void => {
+  const { chance, question } = draft
+  for (let rules = 2 + chance.below(3); rules > 0; rules -= 1)
+    addRule(draft, chance.is(0.6) ? { actions: [question.action] } : {}, ruleKeys.slice(0, 3))
+  question.attributes = attributesOf(chance, 0.15)
+  if (chance.is(0.2)) perturbAs(draft, 'elevate')
 }

@@ -3,6 +3,8 @@
 export interface Token {
   tenant_id: string | null
   project_id: string | null
+  /** Of an operator's. */
+  shared_runtime_id?: string | null
   /** Null: no list, so every action. */
   actions: string[] | null
 }
@@ -19,6 +21,8 @@ export interface Elevation {
 
 export interface Question {
   id: number
+  /** A person, where nothing is said. */
+  actor_type?: 'user' | 'service_account' | 'shared_runtime_operator'
   actor_id: string
   action: string
   resource_type: string

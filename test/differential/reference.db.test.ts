@@ -1,6 +1,8 @@
 import pg from 'pg'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { actions } from '../../server/src/authz/actions.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
+import { allKeys } from './keys.ts'
 import type { Question } from './question.ts'
 import { builtinRoles, noRows, prepareQuestions, type Rows, referenceVerdicts, writeBatch } from './rows.ts'
 import type { Builtins } from './worlds.ts'
@@ -60,6 +62,21 @@ const draftOf = (index: number) => {
       rows.platform_role_bindings.push({
         ...{ id: next(), principal_id: actor, role_definition_id: builtins.get(name)!.definition, deleted_at: null },
       }),
+    /** The actor is a service account. */
+    robot: (role?: string, changed: Partial<Rows['service_accounts'][number]> = {}) => {
+      question.actor_type = 'service_account'
+      rows.service_accounts.push({ id: actor, org_id: tenant, project_id: project, state: 'active', ...changed })
+      if (role === undefined) return
+      const role_version_id = builtins.get(role)!.version
+      rows.project_role_bindings.push({ ...bound, id: next(), project_id: project, principal_type: 'service_account', role_version_id })
+    },
+    /** The actor is the operator of a runtime, and asks about that. */
+    operator: (action: string, changed: Partial<Rows['shared_app_runtimes'][number]> = {}, project_id: string | null = null) => {
+      const own = { id: actor, org_id: tenant, state: 'running' as const, delegated_actions: [], eligible_project_ids: [] }
+      rows.shared_app_runtimes.push({ ...own, ...changed })
+      const actor_type = 'shared_runtime_operator'
+      return Object.assign(question, { actor_type, action, resource_type: 'shared_runtime', resource_id: actor, project_id })
+    },
     /** A project role of one's own, bound to its first version. */
     custom: (keys: string[], changed: Partial<Rows['role_definitions'][number]> = {}) => {
       const [definition, version] = [next(), next()]
@@ -373,7 +390,74 @@ const sentences: [string, string, (draft: Draft) => unknown][] = [
       d.rule({ between: { minute_of_day: [720, 720] } })
     },
   ],
+  ['a service account may what its role gives and is fit for it', 'allow project in_code', (d) => d.robot('project_member')],
+  [
+    'a service account has of its role nothing that is not fit for it',
+    'permission_denied project in_code',
+    (d) => d.asks('project.access_grant.read') && d.robot('project_member'),
+  ],
+  [
+    'a service account asks nothing of the tenant',
+    'scope_mismatch tenant in_code',
+    (d) => d.asks('tenant.read') && d.robot('project_member'),
+  ],
+  ['a service account reads its own project’s record', 'allow tenant in_code', (d) => d.asks('project.read') && d.robot()],
+  [
+    'a service account turns its key into a token without any role',
+    'allow project in_code',
+    (d) => d.asks('auth.token.issue') && d.robot(),
+  ],
+  [
+    'what comes with being a service account counts in its project alone',
+    'scope_mismatch project in_code',
+    (d) => d.asks('auth.token.issue') && d.robot(undefined, { project_id: d.other }),
+  ],
+  [
+    'a service account in another project is out of its scope',
+    'scope_mismatch project in_code',
+    (d) => d.robot('project_member', { project_id: d.other }),
+  ],
+  ['a disabled service account is disabled', 'actor_disabled global in_code', (d) => d.robot('project_member', { state: 'disabled' })],
+  ['a deleted service account is nobody', 'actor_disabled global in_code', (d) => d.robot('project_member', { state: 'deleted' })],
+  ['an operator reads its own runtime', 'allow tenant in_code', (d) => d.operator('tenant.shared_runtime.read')],
+  [
+    'an operator reaches no other runtime',
+    'scope_mismatch tenant in_code',
+    (d) => d.operator('tenant.shared_runtime.read') && d.asks('shared_runtime.report', { resource_id: d.other }),
+  ],
+  [
+    'an operator has no token for another runtime',
+    'scope_mismatch tenant in_code',
+    (d) => d.operator('shared_runtime.token.issue') && d.asks('shared_runtime.token.issue', { resource_id: d.other }),
+  ],
+  ['an operator cannot list people', 'permission_denied tenant in_code', (d) => d.operator('tenant.user.read')],
+  [
+    'an operator sees nothing of a project that is not attached',
+    'membership_missing tenant in_code',
+    (d) => d.operator('shared_runtime.allocation.read', {}, d.project),
+  ],
+  ['the platform needs no attachment', 'permission_denied global in_code', (d) => d.operator('platform.ops.read', {}, d.project)],
+  ['attaching must be delegated', 'permission_denied tenant in_code', (d) => d.operator('shared_runtime.attach', {}, d.project)],
+  [
+    'what is delegated is for projects on the list',
+    'membership_missing tenant in_code',
+    (d) => d.operator('shared_runtime.attach', { delegated_actions: ['attach'] }, d.project),
+  ],
+  [
+    'an operator attaches what is on its list',
+    'allow tenant in_code',
+    (d) => d.operator('shared_runtime.attach', { delegated_actions: ['attach'], eligible_project_ids: [d.project] }, d.project),
+  ],
+  [
+    'a disabled runtime’s operator is disabled',
+    'actor_disabled global in_code',
+    (d) => d.operator('shared_runtime.report', { state: 'disabled' }),
+  ],
 ]
+
+test('DE-08 the reference is asked about every action of the registry', () => {
+  expect(allKeys.toSorted()).toEqual(Object.keys(actions).toSorted())
+})
 
 test('DE-04 DE-21 DE-22 DE-23 the reference itself answers as the specification says', async () => {
   const drafts = sentences.map(([, , change], index) => {

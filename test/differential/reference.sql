@@ -13,6 +13,12 @@ registry (key, tier, is_eligible) as (values
   ('platform.node.manage', 'platform', true),
   ('platform.authz.evaluate', 'platform', true),
   ('me.read', 'platform', false),
+  ('me.invitation.accept', 'platform', false),
+  ('me.ssh_key.read', 'platform', false),
+  ('me.ssh_key.manage', 'platform', false),
+  ('node.certificate.renew', 'platform', false),
+  ('node.task.read', 'platform', false),
+  ('node.task.report', 'platform', false),
   ('tenant.user.invite', 'tenant', true),
   ('tenant.user.remove', 'tenant', true),
   ('tenant.user.read', 'tenant', true),
@@ -38,6 +44,12 @@ registry (key, tier, is_eligible) as (values
   ('tenant.access_grant.manage', 'tenant', true),
   ('tenant.project.read_own', 'tenant', false),
   ('tenant.user.leave', 'tenant', false),
+  ('shared_runtime.allocation.read', 'tenant', false),
+  ('shared_runtime.attach', 'tenant', false),
+  ('shared_runtime.credential.deliver', 'tenant', false),
+  ('shared_runtime.detach', 'tenant', false),
+  ('shared_runtime.report', 'tenant', false),
+  ('shared_runtime.token.issue', 'tenant', false),
   ('project.role.assign', 'project', true),
   ('project.member.invite', 'project', true),
   ('allocation.create', 'project', false),
@@ -70,10 +82,32 @@ registry (key, tier, is_eligible) as (values
   ('storage.credential.read', 'project', false),
   ('storage.credential.revoke', 'project', false),
   ('storage.mount_plan.read', 'project', false),
+  ('project.access_grant.read_own', 'project', false),
+  ('project.access_grant.revoke_own', 'project', false),
+  ('auth.token.introspect', 'project', false),
+  ('auth.token.issue', 'project', false),
+  ('auth.token.revoke_own', 'project', false),
   ('project.member.leave', 'project', false)),
+-- Column s, and of the baseline what is done with machines and storage: what a service account can have of a role.
+fit (key) as (values
+  ('allocation.create'), ('allocation.release'), ('allocation.read'), ('storage.read'), ('storage.write'), ('terminal.connect'),
+  ('project.role.read'), ('project.member.read'), ('project.policy.read'), ('project.audit.read'), ('project.service_account.read'),
+  ('project.ssh_key.manage'), ('project.ssh_key.read'), ('workload.read'), ('workload.manage'), ('workload.token.issue'),
+  ('storage.bucket.manage'), ('storage.credential.issue'), ('storage.credential.read'), ('storage.mount_plan.read')),
+-- What comes with being such a machine.
+by_class (actor_type, key) as (values
+  ('service_account', 'me.read'), ('service_account', 'auth.token.issue'), ('service_account', 'auth.token.introspect'),
+  ('service_account', 'auth.token.revoke_own'), ('shared_runtime_operator', 'shared_runtime.token.issue')),
+-- The list of operators, and what its tenant may add to it.
+of_operators (key, delegated_by) as (values
+  ('tenant.shared_runtime.read', null), ('shared_runtime.report', null), ('shared_runtime.credential.deliver', null),
+  ('shared_runtime.allocation.read', null), ('shared_runtime.attach', 'attach'), ('shared_runtime.detach', 'detach')),
 -- They belong to the person: no role gives them and no rule takes them away. `project.read` is given both ways.
 personal (key, relation) as (values
   ('me.read', 'self'),
+  ('me.ssh_key.read', 'self'),
+  ('me.ssh_key.manage', 'self'),
+  ('me.invitation.accept', 'invitee'),
   ('tenant.user.leave', 'self'),
   ('project.member.leave', 'self'),
   ('tenant.project.read_own', 'tenant_member')),
@@ -111,7 +145,7 @@ builtin (role, key) as (
   select distinct reaches.role, key from reaches join written on written.role = reaches.lower, unnest(string_to_array(written.keys, ' ')) key),
 not_grantable (key) as (values
   ('authorization.override.all'), ('tenant.role.assign_any'), ('project.role.assign_any'), ('tenant.role.define'), ('project.role.define'),
-  ('tenant.project.appoint_owner')),
+  ('tenant.project.appoint_owner'), ('project.access_grant.read_own'), ('project.access_grant.revoke_own')),
 
 -- ── Where, and how the actor stands there ───────────────────────────────────────────────────────────────────────────────────────
 said as (
@@ -120,10 +154,11 @@ said as (
     coalesce(q.project_id, case when q.resource_type = 'project' then q.resource_id end) as said_project
   from differential_questions q),
 placed as materialized (
-  select said.id, said.actor_id, said.action, said.resource_type, said.attributes, said.token, said.elevations, said.now,
+  select said.id, coalesce(said.actor_type, 'user') as actor_type, said.actor_id, said.action, said.resource_type, said.attributes, said.token, said.elevations, said.now,
     registry.tier, registry.is_eligible, personal.relation,
-    said.action ~ '\.read(_own)?$' or said.action = 'platform.authz.evaluate' as is_read,
-    said.resource_type = 'user' and said.resource_id is not distinct from said.actor_id as is_self,
+    said.action ~ '\.read(_own)?$' or said.action in ('platform.authz.evaluate', 'auth.token.introspect') as is_read,
+    said.resource_type = 'user' and said.resource_id is not distinct from said.actor_id and coalesce(said.actor_type, 'user') = 'user' as is_self,
+    case when said.resource_type = 'shared_runtime' then said.resource_id end as runtime,
     place.tenant, place.project, place.project_state
   from said
   join registry on registry.key = said.action
@@ -140,14 +175,40 @@ placed as materialized (
     select null, null, null
     where said.said_project is not null and said.said_tenant is not null and said.said_tenant is distinct from p.org_id) place),
 standing as materialized (
-  select placed.*,
-    u.id is null or u.disabled_at is not null as is_disabled,
+  select placed.id, placed.actor_type, placed.actor_id, placed.action, placed.resource_type, placed.attributes, placed.elevations, placed.now,
+    placed.tier, placed.is_eligible, placed.relation, placed.is_read, placed.is_self, placed.runtime, placed.tenant, placed.project, placed.project_state,
+    case placed.actor_type
+      when 'user' then u.id is null or u.disabled_at is not null
+      when 'service_account' then sa.id is null or sa.state <> 'active'
+      else rt.id is null or rt.state = 'disabled'
+    end as is_disabled,
     -- Active, suspended and deleted are three states: what is deleted is not suspended.
     case when o.deleted_at is null then o.state end as tenant_state,
-    tm.id is not null and o.deleted_at is null and o.id is not null as in_tenant,
-    tm.id is not null and o.deleted_at is null and o.id is not null and pm.id is not null as in_project
+    case placed.actor_type
+      when 'user' then tm.id is not null and o.deleted_at is null and o.id is not null
+      when 'service_account' then false
+      else coalesce(rt.org_id = o.id and o.deleted_at is null and rt.state <> 'disabled', false)
+    end as in_tenant,
+    case placed.actor_type
+      when 'user' then tm.id is not null and o.deleted_at is null and o.id is not null and pm.id is not null
+      when 'service_account' then coalesce(sa.project_id = placed.project and sa.org_id = o.id and o.deleted_at is null, false)
+      else coalesce(rt.org_id = o.id, false) and exists (
+        select from shared_runtime_attachments a
+        where a.shared_runtime_id = rt.id and a.project_id = placed.project and a.detached_at is null)
+    end as in_project,
+    coalesce(rt.org_id = o.id and placed.project = any(rt.eligible_project_ids), false) as may_be_attached,
+    -- A machine is bound by its own record also where it shows no token.
+    coalesce(placed.token, case placed.actor_type
+      when 'service_account' then jsonb_build_object('tenant_id', sa.org_id, 'project_id', sa.project_id)
+      when 'shared_runtime_operator' then jsonb_build_object('tenant_id', rt.org_id, 'shared_runtime_id', rt.id)
+    end) as token,
+    exists (select from by_class c where c.actor_type = placed.actor_type and c.key = placed.action) as is_by_class,
+    exists (select from of_operators l where l.key = placed.action
+      and (l.delegated_by is null or l.delegated_by = any(rt.delegated_actions))) as is_listed
   from placed
-  left join users u on u.id = placed.actor_id
+  left join users u on u.id = placed.actor_id and placed.actor_type = 'user'
+  left join service_accounts sa on sa.id = placed.actor_id and placed.actor_type = 'service_account' and sa.state <> 'deleted'
+  left join shared_app_runtimes rt on rt.id = placed.actor_id and placed.actor_type = 'shared_runtime_operator' and rt.state <> 'deleted'
   left join organizations o on o.id = placed.tenant
   left join tenant_memberships tm on tm.tenant_id = placed.tenant and tm.user_id = placed.actor_id and tm.deleted_at is null
   left join project_memberships pm on pm.project_id = placed.project and pm.user_id = placed.actor_id and pm.deleted_at is null),
@@ -156,14 +217,14 @@ standing as materialized (
 bound (id, tier, version, definition) as (
   select s.id, 'platform', null::uuid, b.role_definition_id
   from standing s join platform_role_bindings b on b.principal_id = s.actor_id
-  where b.principal_type = 'user' and b.deleted_at is null
+  where s.actor_type = 'user' and b.principal_type = 'user' and b.deleted_at is null
   union all
   select s.id, 'tenant', b.role_version_id, v.role_definition_id
   from standing s
   join tenant_role_bindings b on b.tenant_id = s.tenant and b.principal_id = s.actor_id
   join role_definition_versions v on v.id = b.role_version_id
   join role_definitions d on d.id = v.role_definition_id
-  where b.principal_type = 'user' and b.deleted_at is null and (b.expires_at is null or b.expires_at > s.now)
+  where s.actor_type = 'user' and b.principal_type = 'user' and b.deleted_at is null and (b.expires_at is null or b.expires_at > s.now)
     and (d.is_builtin or d.tenant_id = b.tenant_id)
   union all
   select s.id, 'project', b.role_version_id, v.role_definition_id
@@ -171,7 +232,7 @@ bound (id, tier, version, definition) as (
   join project_role_bindings b on b.project_id = s.project and b.principal_id = s.actor_id
   join role_definition_versions v on v.id = b.role_version_id
   join role_definitions d on d.id = v.role_definition_id
-  where b.principal_type = 'user' and b.deleted_at is null and (b.expires_at is null or b.expires_at > s.now)
+  where b.principal_type = s.actor_type and b.deleted_at is null and (b.expires_at is null or b.expires_at > s.now)
     and (d.is_builtin or d.project_id = b.project_id)),
 giving (id, key, is_active) as (
   select bound.id, builtin.key, d.state = 'active'
@@ -184,13 +245,15 @@ giving (id, key, is_active) as (
   join role_definitions d on d.id = bound.definition and d.scope_type = bound.tier and not d.is_builtin and d.deleted_at is null
   join role_permissions rp on rp.role_version_id = bound.version and rp.effect = 'allow'
   join registry on registry.key = rp.permission_key and registry.tier = bound.tier and registry.tier <> 'platform'
-  where rp.permission_key not in (select key from not_grantable) and rp.permission_key not in (select key from personal)),
+  where rp.permission_key not in (select key from not_grantable) and rp.permission_key not in (select key from personal)
+    and rp.permission_key not in (select key from by_class) and rp.permission_key !~ '^(shared_runtime|node)\.'),
 held as (
   select s.id,
     coalesce(bool_or(g.key = s.action and g.is_active), false) as is_given,
     coalesce(bool_or(g.key = s.action and not g.is_active), false) as is_given_disabled,
     coalesce(bool_or(g.key = 'authorization.override.all' and g.is_active), false) as has_override
   from standing s left join giving g on g.id = s.id and g.key in (s.action, 'authorization.override.all')
+    and (s.actor_type = 'user' or g.key in (select key from fit))
   group by s.id),
 
 -- ── Elevations and tokens ───────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -199,21 +262,40 @@ elevated as (
   from standing s
   cross join lateral jsonb_to_recordset(s.elevations) as
     e (id uuid, scope text, tenant_id uuid, project_id uuid, actions jsonb, starts_at timestamptz, ends_at timestamptz)
-  where e.actions ? s.action and e.starts_at <= s.now and s.now < e.ends_at
+  where s.actor_type = 'user' and e.actions ? s.action and e.starts_at <= s.now and s.now < e.ends_at
     and case e.scope when 'global' then true when 'tenant' then e.tenant_id = s.tenant when 'project' then e.project_id = s.project end
   order by s.id, case e.scope when 'project' then 1 when 'tenant' then 2 else 3 end, e.id),
 before_rules as materialized (
   select s.*, held.has_override, e.elevation_id, e.scope as elevation_scope,
-    s.token is null or (
-      coalesce((s.token ->> 'tenant_id')::uuid = s.tenant, s.token ->> 'tenant_id' is null)
-      and coalesce((s.token ->> 'project_id')::uuid = s.project, s.token ->> 'project_id' is null)
-      and (s.token ->> 'project_id' is null or s.tier = 'project' or s.action = 'project.read')
-      and (s.token ->> 'actions' is null or s.token -> 'actions' ? s.action)) as is_within_token,
-    case s.tier when 'platform' then true when 'tenant' then s.in_tenant else s.in_project end as is_member,
-    held.is_given
-      or coalesce(s.relation = 'self' and s.is_self, false)
-      or coalesce(s.relation = 'tenant_member' and s.in_tenant, false)
-      or (s.action = 'project.read' and s.in_project) as is_permitted,
+    case
+      -- What concerns the machine itself lies in no place.
+      when s.is_by_class and s.tier = 'platform' then true
+      when s.actor_type = 'shared_runtime_operator' and not coalesce(
+        s.token ->> 'tenant_id' is not null and (s.token ->> 'shared_runtime_id')::uuid = s.actor_id and s.runtime = s.actor_id, false) then false
+      else s.token is null or (
+        coalesce((s.token ->> 'tenant_id')::uuid = s.tenant, s.token ->> 'tenant_id' is null)
+        and coalesce((s.token ->> 'project_id')::uuid = s.project, s.token ->> 'project_id' is null)
+        and (s.token ->> 'project_id' is null or s.tier = 'project' or s.action = 'project.read')
+        and (s.token ->> 'actions' is null or s.token -> 'actions' ? s.action or s.is_by_class
+          -- That no token of an operator carries what it can not have says nothing.
+          or (s.actor_type = 'shared_runtime_operator' and not s.is_listed)))
+    end as is_within_token,
+    case
+      when s.tier = 'platform' then true
+      when s.actor_type = 'shared_runtime_operator' then s.in_tenant and case
+        when s.action = 'shared_runtime.attach' then s.may_be_attached or not s.is_listed
+        else s.project is null or s.in_project
+      end
+      when s.tier = 'tenant' then s.in_tenant or (s.action = 'project.read' and s.in_project)
+      else s.in_project
+    end as is_member,
+    s.is_by_class or case s.actor_type
+      when 'shared_runtime_operator' then s.is_listed
+      else held.is_given
+        or coalesce(s.relation = 'self' and s.is_self, false)
+        or coalesce(s.relation = 'tenant_member' and s.in_tenant, false)
+        or (s.action = 'project.read' and s.in_project)
+    end as is_permitted,
     held.is_given_disabled,
     case
       when s.is_read then null
@@ -282,7 +364,7 @@ test (rule_id, level, node, operator, attribute, operand) as (
 
 -- ── What the request carries, each attribute null where it cannot be read ───────────────────────────────────────────────────────
 carried as materialized (
-  select b.id, b.resource_type,
+  select b.id, b.resource_type, b.actor_type,
     jsonb_strip_nulls(b.attributes) as raw,
     case when jsonb_typeof(b.attributes -> 'gpus') = 'number' then
       case when trunc((b.attributes -> 'gpus')::numeric) = (b.attributes -> 'gpus')::numeric then (b.attributes -> 'gpus')::numeric end
@@ -328,7 +410,7 @@ carried as materialized (
 -- ── True, false or unknown: SQL's own three values ──────────────────────────────────────────────────────────────────────────────
 asked_of as materialized (
   select c.id, c.rule_id, carried.*, carried.moment at time zone c.time_zone as local_time
-  from covering c join (select id as of_question, resource_type, raw, gpus, flags, address, moment from carried) carried on carried.of_question = c.id),
+  from covering c join (select id as of_question, resource_type, actor_type, raw, gpus, flags, address, moment from carried) carried on carried.of_question = c.id),
 tested as materialized (
   select a.id, a.rule_id, t.level, t.node,
     case
@@ -337,7 +419,7 @@ tested as materialized (
       when t.operator in ('in', 'not_in') then (t.operator = 'in') = case
         when t.attribute in ('region', 'sku') and jsonb_typeof(a.raw -> t.attribute) = 'string' then t.operand ? (a.raw ->> t.attribute)
         when t.attribute = 'resource_type' then t.operand ? a.resource_type
-        when t.attribute = 'actor_type' then t.operand ? 'user'
+        when t.attribute = 'actor_type' then t.operand ? a.actor_type
         when t.attribute = 'weekday' then t.operand @> to_jsonb(extract(isodow from a.local_time))
       end
       when t.operator = 'at_least' and t.attribute = 'gpus' then a.gpus >= t.operand::numeric

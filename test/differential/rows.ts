@@ -39,6 +39,15 @@ export interface Rows {
     expires_at: string | null
     deleted_at: string | null
   }[]
+  service_accounts: { id: string; org_id: string; project_id: string; state: 'active' | 'disabled' | 'deleted' }[]
+  shared_app_runtimes: {
+    id: string
+    org_id: string
+    state: 'running' | 'degraded' | 'disabled' | 'deleted'
+    delegated_actions: string[]
+    eligible_project_ids: string[]
+  }[]
+  shared_runtime_attachments: { id: string; shared_runtime_id: string; org_id: string; project_id: string; detached_at: string | null }[]
   policy_constraints: {
     constraint_id: string
     version: number
@@ -69,11 +78,24 @@ export const noRows = (): Rows => ({
   platform_role_bindings: [],
   tenant_role_bindings: [],
   project_role_bindings: [],
+  service_accounts: [],
+  shared_app_runtimes: [],
+  shared_runtime_attachments: [],
   policy_constraints: [],
 })
 
 /** What a trigger would have filled in. */
 const ofRole = { role_definition_id: '(select v.role_definition_id from role_definition_versions v where v.id = r.role_version_id)' }
+
+/** Who and why, of what is disabled or deleted. */
+const endedAs = (by: string): Record<string, string> => ({
+  disabled_at: `case when r.state = 'disabled' then now() end`,
+  disabled_by: `case when r.state = 'disabled' then ${by} end`,
+  disable_reason: `case when r.state = 'disabled' then 'rests' end`,
+  deleted_at: `case when r.state = 'deleted' then now() end`,
+  deleted_by: `case when r.state = 'deleted' then ${by} end`,
+  delete_reason: `case when r.state = 'deleted' then 'over' end`,
+})
 
 /** Columns that are copied as they are, and those that no decision reads, as SQL over the row `r`. */
 const tables: Record<TableName, { copied: string; made?: Record<string, string> }> = {
@@ -131,6 +153,26 @@ const tables: Record<TableName, { copied: string; made?: Record<string, string> 
     copied: 'id, project_id, principal_type, principal_id, role_version_id, expires_at, deleted_at',
     made: { ...ofRole, created_at: 'now()', delete_reason: `case when r.deleted_at is not null then 'over' end` },
   },
+  service_accounts: {
+    copied: 'id, org_id, project_id, state',
+    made: { name: `'Robot'`, slug: `'s-' || r.id`, created_at: 'now()', ...endedAs('r.id') },
+  },
+  shared_app_runtimes: {
+    copied: 'id, org_id, state, delegated_actions, eligible_project_ids',
+    made: {
+      ...{ app_slug: `'slurm'`, app_version: `'1'`, display_name: 'r.id::text', runtime_backend: `'slurm'` },
+      ...{ created_at: 'now()', created_by: 'r.id', updated_at: 'now()', ...endedAs('r.id') },
+    },
+  },
+  shared_runtime_attachments: {
+    copied: 'id, shared_runtime_id, org_id, project_id, detached_at',
+    made: {
+      ...{ contribution_policy: `'all'`, created_at: 'now()', created_by_type: `'user'`, created_by: 'r.id', updated_at: 'now()' },
+      detached_by_type: `case when r.detached_at is not null then 'user' end`,
+      detached_by: 'case when r.detached_at is not null then r.id end',
+      detach_reason: `case when r.detached_at is not null then 'over' end`,
+    },
+  },
   policy_constraints: {
     copied: 'constraint_id, version, key, scope_type, tenant_id, project_id, actions, condition, time_zone, is_locked, state, replaced_at',
     made: { created_at: 'now()' },
@@ -184,7 +226,7 @@ export const prepareQuestions = async (client: pg.Client): Promise<void> => {
   await client.query('set jit = off')
   await client.query(`create unlogged table differential_questions (
     id int primary key, actor_id uuid, action text, resource_type text, resource_id uuid, tenant_id uuid, project_id uuid,
-    attributes jsonb, token jsonb, elevations jsonb, now timestamptz)`)
+    attributes jsonb, token jsonb, elevations jsonb, now timestamptz, actor_type text)`)
   // Somebody who has a role twice must be judged too.
   await client.query('drop index tenant_role_bindings_one_per_role, project_role_bindings_one_per_role')
   await client.query('create table differential_mirror as select role_version_id, permission_key from role_permissions')

@@ -11,7 +11,7 @@ const addresses = [
   ...['2001:db8::5', '2001:DB8:1:0::5', '::1', '::', '2001:db8:0:0:0:0:0:1', '64:ff9b::10.0.0.1'],
 ]
 const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Pacific/Auckland', 'Australia/Lord_Howe', 'America/St_Johns']
-const types = ['organization', 'project', 'user', 'allocation', 'storage_bucket']
+const types = ['organization', 'project', 'user', 'allocation', 'storage_bucket', 'shared_runtime']
 const attributes = ['region', 'sku', 'gpus', 'flags', 'source_ip', 'minute_of_day', 'weekday', 'resource_type', 'actor_type']
 
 const atLeastOne = <T>(chance: Chance, of: readonly T[]): T[] => {
@@ -49,7 +49,7 @@ const memberships = (chance: Chance): Record<string, unknown> => {
     ...(chance.is(0.3) ? { sku: atLeastOne(chance, skus) } : {}),
     ...(chance.is(0.25) ? { weekday: atLeastOne(chance, [1, 2, 3, 4, 5, 6, 7]) } : {}),
     ...(chance.is(0.15) ? { resource_type: atLeastOne(chance, types) } : {}),
-    ...(chance.is(0.05) ? { actor_type: atLeastOne(chance, ['user', 'service_account']) } : {}),
+    ...(chance.is(0.05) ? { actor_type: atLeastOne(chance, ['user', 'service_account', 'shared_runtime_operator']) } : {}),
   }
   return Object.keys(listed).length > 0 && chance.is(0.6) ? listed : { ...listed, region: atLeastOne(chance, regions) }
 }

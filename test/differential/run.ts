@@ -31,14 +31,20 @@ export interface Tally {
   questions: number
   /** Answers by reason; an allow has none and counts as `allow`. */
   answers: Record<string, number>
+  /** The same of machines, by their type and the reason. */
+  of_machines: Record<string, number>
   mismatches: Mismatch[]
   /** The first world about which the two sides differed, with everything left out that does not matter. */
   smallest: WorldBatch | undefined
 }
 
+const count = (counted: Record<string, number>, name: string) => {
+  counted[name] = (counted[name] ?? 0) + 1
+}
+
 /** Batches are taken by whichever lane is free, until there are none or the two sides differ. */
 export const runBatches = async (lanes: readonly Lane[], batches: Iterable<WorldBatch>, told: (tally: Tally) => void = () => {}) => {
-  const tally: Tally = { worlds: 0, questions: 0, answers: {}, mismatches: [], smallest: undefined }
+  const tally: Tally = { worlds: 0, questions: 0, answers: {}, of_machines: {}, mismatches: [], smallest: undefined }
   const waiting = batches[Symbol.iterator]()
   const drive = async (lane: Lane) => {
     while (tally.mismatches.length === 0) {
@@ -47,7 +53,12 @@ export const runBatches = async (lanes: readonly Lane[], batches: Iterable<World
       const { reference, mismatches } = await askBatch(lane, batch)
       tally.worlds += batch.worlds.length
       tally.questions += reference.length
-      for (const { reason_code } of reference) tally.answers[reason_code ?? 'allow'] = (tally.answers[reason_code ?? 'allow'] ?? 0) + 1
+      const questions = batch.worlds.flatMap((world) => world.questions)
+      for (const [at, { reason_code }] of reference.entries()) {
+        const [answer, { actor_type = 'user' }] = [reason_code ?? 'allow', questions[at]!]
+        count(tally.answers, answer)
+        if (actor_type !== 'user') count(tally.of_machines, `${actor_type} ${answer}`)
+      }
       tally.mismatches.push(...mismatches)
       const [first] = mismatches
       if (first && !tally.smallest) {

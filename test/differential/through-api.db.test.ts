@@ -28,7 +28,7 @@ afterAll(async () => {
   await live.stop()
 })
 
-/** What the API can be asked: people without tokens and elevations, at this moment, by somebody who may ask about everybody. */
+/** What the API can be asked: actors without tokens and elevations, at this moment, by somebody who may ask about everybody. */
 const askable = (batch: WorldBatch): WorldBatch => {
   const now = Date.now()
   // What ends within seconds would end between the two answers.
@@ -64,8 +64,8 @@ const askable = (batch: WorldBatch): WorldBatch => {
   }
 }
 
-const asBody = ({ actor_id, action, resource_type, resource_id, tenant_id, project_id, attributes }: Question) => ({
-  actor: { type: 'user', id: actor_id },
+const asBody = ({ actor_type = 'user', actor_id, action, resource_type, resource_id, tenant_id, project_id, attributes }: Question) => ({
+  actor: { type: actor_type, id: actor_id },
   action,
   resource: {
     type: resource_type,

@@ -1,7 +1,8 @@
 import { chanceOf } from './chance.ts'
 import { addRule, type Builtins, bind, bindPlatform, customRole, type Draft } from './draft.ts'
-import { allKeys, builtinsOf, keysOf, selfKeys, type Tier } from './keys.ts'
-import { type PerturbationName, perturb, perturbAs } from './perturb.ts'
+import { allKeys, askedOfPeople, builtinsOf, keysOf, selfKeys, type Tier } from './keys.ts'
+import { type MachineType, type MachineWorld, operatorWorld, serviceAccountWorld } from './machines.ts'
+import { perturb, ruleOver } from './perturb.ts'
 import type { Question } from './question.ts'
 import { noRows, type Rows } from './rows.ts'
 import { attributesOf, type Rule, rule, ruleKeys } from './rules.ts'
@@ -104,17 +105,13 @@ const onceEach = <Row>(rows: readonly Row[], nameOf: (row: Row) => string): Row[
 
 const tierWeights = { platform: 10, tenant: 42, project: 48 }
 
-/** Several rules about one request that nothing else stands in the way of. */
-const ruleOver = (draft: Draft): void => {
-  const { chance, question } = draft
-  for (let rules = 2 + chance.below(3); rules > 0; rules -= 1)
-    addRule(draft, chance.is(0.6) ? { actions: [question.action] } : {}, ruleKeys.slice(0, 3))
-  question.attributes = attributesOf(chance, 0.15)
-  if (chance.is(0.2)) perturbAs(draft, 'elevate')
-}
+const machineWorlds: Record<MachineType, MachineWorld> = { service_account: serviceAccountWorld, shared_runtime_operator: operatorWorld }
+/** Of ten worlds two are about service accounts and two about operators. */
+const machineAt = (index: number): MachineType | undefined =>
+  (({ 3: 'service_account', 6: 'shared_runtime_operator', 8: 'service_account', 9: 'shared_runtime_operator' }) as const)[index % 10]
 
 /** A world in which the actor may, or very nearly so; then up to three things go wrong, or rules are made about it. */
-const worldOf = (seed: number, index: number, builtins: Builtins, ruled: number): World & { perturbed: PerturbationName[] } => {
+const worldOf = (seed: number, index: number, builtins: Builtins, ruled: number): World => {
   const chance = chanceOf(seed * 1_000_003 + index)
   let made = 0
   const id = () => {
@@ -125,9 +122,7 @@ const worldOf = (seed: number, index: number, builtins: Builtins, ruled: number)
   const elsewhere = { tenant: id(), project: id() }
   const tier = chance.weighted(tierWeights)
   const rows = noRows()
-  const place = { chance, builtins, rows, tier, actor, tenant, project, elsewhere, id }
-  const draft: Draft = { ...place, question: askAbout(place, chance.one(keysOf[tier])) }
-  rows.users.push({ id: actor, role: chance.is(0.1) ? 'admin' : 'user', disabled_at: null })
+  const place = { chance, builtins, rows, tier, principal_type: 'user' as const, actor, tenant, project, elsewhere, id }
   for (const [org, lies] of [
     [tenant, project],
     [elsewhere.tenant, elsewhere.project],
@@ -135,15 +130,19 @@ const worldOf = (seed: number, index: number, builtins: Builtins, ruled: number)
     rows.organizations.push({ id: org, state: 'active', deleted_at: null })
     rows.projects.push({ id: lies, org_id: org, state: 'active' })
   }
+  const machine = machineAt(index)
+  if (machine) return { index, rows, ...machineWorlds[machine]({ ...place, ruled }) }
+  const asked = chance.is(0.95) ? askedOfPeople : keysOf
+  const draft: Draft = { ...place, question: askAbout(place, chance.one(asked[tier])) }
+  rows.users.push({ id: actor, role: chance.is(0.1) ? 'admin' : 'user', disabled_at: null })
   rows.tenant_memberships.push({ id: id(), tenant_id: tenant, user_id: actor, deleted_at: null })
   rows.project_memberships.push({ id: id(), project_id: project, user_id: actor, deleted_at: null })
   grant(draft)
   furnish(draft)
-  const perturbed: PerturbationName[] = []
   if (chance.is(ruled)) ruleOver(draft)
   else {
     for (let rules = chance.one([0, 0, 0, 1, 1, 2]); rules > 0; rules -= 1) addRule(draft)
-    for (let wrong = chance.one([0, 1, 1, 1, 1, 2, 2, 3]); wrong > 0; wrong -= 1) perturbed.push(perturb(draft))
+    for (let wrong = chance.one([0, 1, 1, 1, 1, 2, 2, 3]); wrong > 0; wrong -= 1) perturb(draft)
   }
   rows.tenant_role_bindings = onceEach(rows.tenant_role_bindings, ({ tenant_id, role_version_id }) => tenant_id + role_version_id)
   rows.project_role_bindings = onceEach(rows.project_role_bindings, ({ project_id, role_version_id }) => project_id + role_version_id)
@@ -151,7 +150,7 @@ const worldOf = (seed: number, index: number, builtins: Builtins, ruled: number)
   // The same world asked once more, about something it was not made for.
   if (chance.is(0.15))
     questions.push({ ...askAbout(place, chance.one(keysOf[tier])), now: draft.question.now, token: draft.question.token })
-  return { index, rows, questions, perturbed }
+  return { index, rows, questions }
 }
 
 /** So many worlds from an index on, with what they share; `ruled` is the share of those that are about rules. */

@@ -6,7 +6,10 @@ import { StandingRow, versioned } from './standing-queries.ts'
 
 const Row = Exactly({ n: Type.Integer(), home_tenant_id: Type.String(), home_project_id: Type.String(), ...StandingRow.properties })
 
-/** How each service account stands in each place: somewhere else than in its own project it is a stranger. A deleted one has no row. */
+/**
+ * How each service account stands in each place: somewhere else than in its own project it is a stranger, and there too when its tenant is
+ * gone. A deleted one has no row.
+ */
 export const serviceAccountStandingsOf = (
   account_ids: readonly string[],
   tenant_ids: readonly (string | null)[],
@@ -27,7 +30,7 @@ export const serviceAccountStandingsOf = (
     '[]'::jsonb as tenant_roles,
     p.org_id as project_tenant_id,
     p.state as project_state,
-    s.project_id is not distinct from p.id as is_project_member,
+    o.id is not null and s.project_id is not distinct from p.id as is_project_member,
     coalesce((${versioned} ${boundProjectRoles('p.id', 's.id', 'service_account')}), '[]') as project_roles
     from unnest(${account_ids}::uuid[], ${tenant_ids}::uuid[], ${project_ids}::uuid[]) with ordinality as place (account_id, tenant_id, project_id, n)
     join service_accounts s on s.id = place.account_id and s.state <> 'deleted'
