@@ -40,8 +40,8 @@ const make = async (): Promise<string> => {
     '# What each built-in role may do',
     '',
     'Written by `npm run generate`. ● its own, ○ through a role it includes. *o*: open to override; *s*: fit for service accounts;',
-    '*r*: a read, still allowed in a suspended organization or an archived project. An action that no role has is given by a',
-    'relation to the resource or by override, never by a built-in role.',
+    '*r*: a read, still allowed in a suspended organization or an archived project. An action that no role has is given by',
+    'override, by belonging there, by a relation to the resource, or by being a machine of some class; never by a built-in role.',
   ]
   return `${head.join('\n')}\n\n${tiers.map(tableOfTier).join('\n')}`
 }
