@@ -36,7 +36,8 @@ export const mismatchOf = (both: BothSources): PlatformMismatch | null => {
   const { platform_bindings, role_by_column } = both
   const source = sourceOf(both) ?? null
   const isAgreed = platform_bindings.some(({ role_id }) => role_id === superadmin) === (role_by_column !== null)
-  const isHeard = source !== null || (platform_bindings.length === 0 && role_by_column === null)
+  // A column that alone has something to say does not agree with the bindings anyway.
+  const isHeard = source !== null || platform_bindings.length === 0
   if (isAgreed && isHeard) return null
   return { source, users_role: role_by_column ? 'admin' : 'user', bound_roles: platform_bindings.map(({ name }) => name) }
 }
