@@ -61,7 +61,7 @@ describe('a connection that the database ends, and a record that it refuses', ()
           ...['role_definitions', 'role_definition_versions', 'platform_role_bindings', 'tenant_role_bindings', 'project_role_bindings'],
           ...['invitations', 'service_accounts', 'service_account_keys', 'signing_keys', 'issued_tokens', 'token_cutoffs'],
           ...['ssh_public_keys', 'allocations', 'allocation_ssh_public_keys', 'allocation_access_grants'],
-          ...['nodes', 'node_enrolments', 'node_certificates', 'node_tasks', 'task_signers'],
+          ...['nodes', 'node_enrolments', 'node_certificates', 'node_tasks', 'node_events', 'task_signers'],
           ...['shared_app_runtimes', 'shared_runtime_attachments', 'shared_runtime_members', 'shared_runtime_operator_credentials'],
           ...['shared_runtime_credentials', 'wrapped_deliveries'],
         ],

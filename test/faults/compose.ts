@@ -78,6 +78,7 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
   broken.server?.(app.server)
   return {
     server: app.server,
+    door: door?.server,
     listen: async () => {
       await app.listen({ host: '127.0.0.1', port: 0 })
       return (app.server.address() as AddressInfo).port

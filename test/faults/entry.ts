@@ -67,8 +67,9 @@ const follow = (server: Server) => {
 }
 
 const start = async (settings: Settings) => {
-  const { server, listen, listenToNodes } = await composeServer(settings, reached)
+  const { server, door: own, listen, listenToNodes } = await composeServer(settings, reached)
   follow(server)
+  if (own) follow(own)
   const [port, door] = [await listen(), await listenToNodes()]
   // A process that is killed cannot keep what it compiled; the next one starts faster if this one does it now.
   flushCompileCache()

@@ -16,6 +16,7 @@ import { runtimeReports } from './recipes/runtime-reports.ts'
 import { serviceAccounts } from './recipes/service-accounts.ts'
 import { sharedRuntimes } from './recipes/shared-runtimes.ts'
 import { sshKeys } from './recipes/ssh-keys.ts'
+import { sshSessions } from './recipes/ssh-sessions.ts'
 import { tenancy } from './recipes/tenancy.ts'
 import { tokens } from './recipes/tokens.ts'
 
@@ -34,6 +35,7 @@ export const recipes: Recipes = byName([
   runtimeReports,
   operatorCredentials,
   nodeTasks,
+  sshSessions,
   taskSigners,
   policies,
   tokens,
@@ -44,8 +46,8 @@ export const recipes: Recipes = byName([
 /** What a campaign must cover: a new operation that changes something and has no recipe is reported by name. */
 export const withoutRecipe = (): string[] =>
   operations
-    // Nodes ask at another door, which these servers do not have.
-    .filter(({ id, effect, listener }) => effect === 'change' && listener === 'api' && !Object.hasOwn(recipes, id))
+    // What a node is given is given again until it has answered: that has no once.
+    .filter(({ id, effect }) => effect === 'change' && id !== 'node.task.wait' && !Object.hasOwn(recipes, id))
     .map(({ id }) => id)
 
 export const operationOf = (id: string) => {
@@ -54,5 +56,5 @@ export const operationOf = (id: string) => {
   return operation
 }
 
-export const isKeyed = (id: string): boolean => operationOf(id).effect === 'change'
+export const isKeyed = (id: string): boolean => operationOf(id).repeated_by === 'key'
 export const actionsOf = (id: string): readonly string[] => recipes[id]!.actions ?? [id]

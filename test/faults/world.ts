@@ -10,11 +10,12 @@ import { auditKey } from '../../server/src/installation/own-secrets.ts'
 import { fixedId } from '../../server/src/kernel/ids.ts'
 import { localIssuer, signText } from '../../server/src/principals/oidc/testing/local-issuer.ts'
 import { seedDevelopment } from '../../server/src/seed-development.ts'
+import { doorCaller, nodeKeys, pemOf, readToken } from '../enrolled-node.ts'
 import { formOf, pathOf } from '../fuzz/rightful-calls.ts'
 import { seeded, testKeys } from '../live-server.ts'
 import { composeServer } from './compose.ts'
 import { type Attempt, type Intent, openJournal } from './journal.ts'
-import { bearing, type Stage } from './recipes/recipe.ts'
+import { bearing, nodeBy, type Stage } from './recipes/recipe.ts'
 import { isKeyed, operationOf, recipes } from './recipes.ts'
 import type { Sql } from './replay/room.ts'
 import { readState } from './replay.ts'
@@ -89,12 +90,17 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
     cursorKey: 'test-'.padEnd(48, 'k'),
     build: 'sound',
     logLevel: 'silent',
+    has_door: true,
   }
+  /** Where nodes come to, by where everybody else does; and what each of them shows there. */
+  const doors = new Map<string, string>()
+  const certificates = new Map<string, { key: string; cert: string; ca: string }>()
   const closing: (() => Promise<void>)[] = []
   const running = new Set<ServerProcess>()
   const start = async (changed: Partial<Settings> = {}) => {
     const started = await startServerProcess({ ...settings, ...changed })
     running.add(started)
+    if (started.door) doors.set(started.url, started.door)
     void started.gone.then(() => running.delete(started))
     return started
   }
@@ -123,10 +129,28 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
     return intent
   }
 
+  /** A node's own word, over a connection of its own; one that has no certificate yet brings a token. */
+  const askDoor = async (url: string, { method, path, person, body, operation }: Intent, headers: Record<string, string>) => {
+    const shown = certificates.get(person) ?? { ca: pemOf(readToken(body.enrolment_token as string).ca) }
+    const { call, stop } = doorCaller(doors.get(url)!, shown)
+    try {
+      return await call(method, path, operationOf(operation).body === undefined ? undefined : body, headers)
+    } finally {
+      stop()
+    }
+  }
+
   /** Asks once and writes down what came of it. No whole answer is an answer of its own: unknown. */
   const ask = async (url: string, intent: Intent, correlation_id = newCorrelation()): Promise<Attempt['answer']> => {
     const { method, path, person, body, key: idempotencyKey, operation } = intent
     const hasBody = operationOf(operation).body !== undefined
+    const named = { 'x-request-id': correlation_id, ...(isKeyed(operation) ? { 'idempotency-key': idempotencyKey } : {}) }
+    if (operationOf(operation).listener === 'nodes') {
+      journal.sent(intent, correlation_id)
+      const told = await askDoor(url, intent, named).catch(() => null)
+      if (told) journal.answered(intent, correlation_id, told.status, told.body)
+      return told && { status: told.status, body: told.body }
+    }
     const isForm = operationOf(operation).speaks === 'oauth'
     const token = await tokenOf(person)
     journal.sent(intent, correlation_id)
@@ -136,9 +160,8 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
         signal: AbortSignal.timeout(30_000),
         headers: {
           ...(isForm ? {} : { authorization: `Bearer ${token}` }),
-          'x-request-id': correlation_id,
+          ...named,
           connection: 'close',
-          ...(isKeyed(operation) ? { 'idempotency-key': idempotencyKey } : {}),
           ...(hasBody ? { 'content-type': isForm ? 'application/x-www-form-urlencoded' : 'application/json' } : {}),
         },
         ...(hasBody ? { body: isForm ? formOf(body) : JSON.stringify(body) } : {}),
@@ -150,6 +173,25 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
     } catch {
       return null
     }
+  }
+
+  const doneBy =
+    (url: string): Stage['done'] =>
+    async (operation, asking) => {
+      const answer = await ask(url, intend(operation, asking))
+      if (answer?.status !== operationOf(operation).success)
+        throw new Error(`${operation} was to set the scene, and answered ${answer?.status} ${JSON.stringify(answer?.body)}`)
+      return answer.body as { id: string }
+    }
+  const enrolledBy = async (done: Stage['done']): ReturnType<Stage['enrolled']> => {
+    const kind = { region: word(), sku: word() }
+    const asking = { person: 'ada', params: {}, body: { name: word(), ...kind, gpus: 1, reason: word() } }
+    const made = (await done('node.create', asking)) as unknown as { node: { id: string }; enrolment_token: string }
+    const [person, { key, csr }] = [`${nodeBy}${made.node.id}`, await nodeKeys()]
+    const body = { enrolment_token: made.enrolment_token, csr }
+    const vouched = (await done('node.enrol', { person, params: {}, body })) as unknown as { certificate: string; authority: string }
+    certificates.set(person, { key, cert: vouched.certificate, ca: vouched.authority })
+    return { person, node_id: made.node.id, ...kind }
   }
 
   /** A stage whose requests go to this server. */
@@ -165,12 +207,8 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
       if (!next) throw new Error('the stock of nodes is used up')
       return next
     },
-    done: async (operation, asking) => {
-      const answer = await ask(url, intend(operation, asking))
-      if (answer?.status !== operationOf(operation).success)
-        throw new Error(`${operation} was to set the scene, and answered ${answer?.status} ${JSON.stringify(answer?.body)}`)
-      return answer.body as { id: string }
-    },
+    done: doneBy(url),
+    enrolled: () => enrolledBy(doneBy(url)),
   })
 
   return {
@@ -185,9 +223,11 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
     start,
     /** A server in this very process, for faults that need not kill it. */
     startHere: async (reached: Reached) => {
-      const { listen, close } = await composeServer(settings, reached)
+      const { listen, listenToNodes, close } = await composeServer(settings, reached)
       closing.push(close)
-      return `http://127.0.0.1:${await listen()}`
+      const url = `http://127.0.0.1:${await listen()}`
+      doors.set(url, (await listenToNodes())!)
+      return url
     },
     tokenOf,
     intend,

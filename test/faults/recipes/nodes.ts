@@ -1,4 +1,5 @@
-import { type Asking, part, type Recipes, type Stage } from './recipe.ts'
+import { nodeKeys } from '../../enrolled-node.ts'
+import { type Asking, nodeBy, part, type Recipes, type Stage } from './recipe.ts'
 
 const newNode = async (stage: Stage): Promise<string> => {
   const body = { name: stage.word(), region: 'nowhere', sku: 'fault', gpus: 1, reason: stage.word() }
@@ -10,6 +11,32 @@ const nodeIs = (status: string) => (asking: Asking) => [
 ]
 
 export const nodes: Recipes = {
+  'node.enrol': {
+    lock: 'platform chain',
+    prepare: async (stage) => {
+      const body = { name: stage.word(), region: 'nowhere', sku: 'fault', gpus: 1, reason: stage.word() }
+      const made = await stage.done('node.create', { person: 'ada', params: {}, body })
+      const { node, enrolment_token } = made as unknown as { node: { id: string }; enrolment_token: string }
+      const { csr } = await nodeKeys()
+      return { person: `${nodeBy}${node.id}`, params: {}, body: { enrolment_token, csr } }
+    },
+    effect: ({ person }) => {
+      const id = person.slice(nodeBy.length)
+      return [
+        part('node', 'nodes where id = $1 and enrolled_at is not null', id),
+        part('certificate', 'node_certificates where node_id = $1', id),
+        part('enrolment', 'node_enrolments where node_id = $1 and is_used', id),
+      ]
+    },
+  },
+  'node.certificate.renew': {
+    lock: 'platform chain',
+    prepare: async (stage) => {
+      const { person, node_id } = await stage.enrolled()
+      return { person, params: { node_id }, body: { csr: (await nodeKeys()).csr } }
+    },
+    effect: ({ params }) => [part('another certificate', 'node_certificates where node_id = $1 and enrolment_id is null', params.node_id)],
+  },
   'node.create': {
     lock: 'platform chain',
     prepare: async (stage) => ({

@@ -5,6 +5,9 @@ export type Asking = Pick<Intent, 'person' | 'params' | 'body'>
 /** With this before it, a `person` is a machine, and the rest is its token. */
 export const bearing = 'bearer '
 
+/** With this before it, a `person` is a node, which the rest names. */
+export const nodeBy = 'node '
+
 /** What a recipe may use to set its scene. */
 export interface Stage {
   /** A word that nothing else has. */
@@ -13,6 +16,8 @@ export interface Stage {
   readonly person: () => { id: string; subject: string }
   /** A node that has enrolled, and that no other recipe uses. */
   readonly node: () => string
+  /** A node that enrols, and speaks for itself at the nodes' door; of a kind of its own, so that nothing else is placed on it. */
+  readonly enrolled: () => Promise<{ person: string; node_id: string; region: string; sku: string }>
   /** Has something done by a server that nobody kills; returns its answer. */
   readonly done: (operation: string, asking: Asking) => Promise<{ id: string }>
 }
