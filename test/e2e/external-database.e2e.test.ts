@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, t
 import { hasPart, parts } from '../../tools/test/parts.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 import { asSuperuser } from '../superuser.ts'
+import { addressOf, launcher } from './launched.ts'
 
 const project = join(import.meta.dirname, '../..')
 // Comes to a machine with Debian's PostgreSQL.
@@ -37,40 +38,17 @@ const production = (database: { appUrl: string; ownerUrl?: string }): Environmen
   DATABASE_OWNER_URL: database.ownerUrl,
 })
 
-const children: ChildProcess[] = []
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-  }
-})
+const processes = launcher()
+afterEach(processes.endAll)
 
 /** The real server, as its own process. */
-const launch = (environment: Environment) => {
-  const child = spawn(process.execPath, ['server/src/main.ts'], {
-    cwd: project,
-    env: { PATH: process.env.PATH, ...environment },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
-  children.push(child)
-  const heard = { out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    heard.out += text
-  })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    heard.err += text
-  })
-  const closed = once(child, 'close').then(([code]) => code as number | null)
-  return { child, heard, closed }
-}
+const launch = (environment: Environment) =>
+  processes.launch(process.execPath, ['server/src/main.ts'], { cwd: project, env: { PATH: process.env.PATH, ...environment } })
 
 const startServer = async (environment: Environment) => {
-  const { child, heard, closed } = launch(environment)
-  const address = () => /Server listening at (http:\/\/[\d.:]+)/.exec(heard.out)?.[1]
-  await expect.poll(() => address() ?? (heard.err || undefined), { timeout: 30_000 }).toBeDefined()
-  const url = address()
-  if (!url) throw new Error(`it did not start: ${heard.err}`)
+  const launched = launch(environment)
+  const { child, heard, closed } = launched
+  const url = await addressOf(launched)
   const stop = async () => {
     child.kill('SIGTERM')
     return closed

@@ -1,6 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +8,7 @@ import { type LocalIssuer, localIssuer, signText } from '../../server/src/princi
 import { seeded } from '../live-server.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 import { asSuperuser } from '../superuser.ts'
+import { addressOf, launcher } from './launched.ts'
 
 const project = join(import.meta.dirname, '../..')
 const key = () => `development-${randomBytes(32).toString('base64url')}`
@@ -18,7 +17,7 @@ let issuer: LocalIssuer
 let folder: string
 let clone: ClonedDatabase
 let keys: string
-const children: ChildProcess[] = []
+const processes = launcher()
 const clones: ClonedDatabase[] = []
 
 beforeAll(async () => {
@@ -32,7 +31,7 @@ beforeEach(async () => {
   await seedDevelopment({ databaseUrl: clone.appUrl, issuer: issuer.issuer, keys })
 })
 afterEach(async () => {
-  for (const child of children.splice(0)) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+  await processes.endAll()
   for (const each of clones.splice(0)) await each.drop()
   rmSync(folder, { recursive: true })
 })
@@ -57,38 +56,22 @@ const environment = (database: ClonedDatabase) => ({
   DATABASE_OWNER_URL: database.ownerUrl,
 })
 
-const launch = (file: string, words: string[], database: ClonedDatabase) => {
-  const child = spawn(process.execPath, [file, ...words], { cwd: project, env: environment(database), stdio: ['pipe', 'pipe', 'pipe'] })
-  children.push(child)
-  const heard = { text: '' }
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      heard.text += text
-    })
-  return { child, heard, closed: once(child, 'close').then(([code]) => code as number) }
-}
+const launch = (file: string, words: string[], database: ClonedDatabase) =>
+  processes.launch(process.execPath, [file, ...words], { cwd: project, env: environment(database) })
 
 /** A command of the operator's, as `npm run` starts it. */
-const operate = async (words: string[], database = clone): Promise<{ code: number; text: string }> => {
+const operate = async (words: string[], database = clone): Promise<{ code: number | null; text: string }> => {
   const { heard, closed } = launch('server/src/operate.ts', words, database)
   return { code: await closed, text: heard.text }
 }
 
 const startServer = async (database = clone) => {
   const server = launch('server/src/main.ts', [], database)
-  const url = async (): Promise<string> => {
-    for (;;) {
-      const found = /http:\/\/127\.0\.0\.1:\d+/.exec(server.heard.text)?.[0]
-      if (found) return found
-      if (server.child.exitCode !== null) throw new Error(server.heard.text)
-      await new Promise((wake) => setTimeout(wake, 50))
-    }
-  }
   const stop = async () => {
     server.child.stdin!.end()
     return server.closed
   }
-  return { ...server, url: await url(), stop }
+  return { ...server, url: await addressOf(server), stop }
 }
 const refusal = async (database = clone) => {
   const { heard, closed } = launch('server/src/main.ts', [], database)

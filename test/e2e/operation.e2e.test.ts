@@ -1,5 +1,3 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
@@ -8,24 +6,19 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded, testKeys } from '../live-server.ts'
+import { addressOf, launcher } from './launched.ts'
 
 const project = join(import.meta.dirname, '../..')
 const { org } = seeded
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-operation-'))
-const children: ChildProcess[] = []
+const processes = launcher()
 
 let live: LiveServer
 beforeAll(async () => {
   live = await liveServer()
   await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
 })
-afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-  }
-})
+afterEach(processes.endAll)
 afterAll(async () => {
   await live.stop()
   rmSync(folder, { recursive: true })
@@ -33,7 +26,7 @@ afterAll(async () => {
 
 /** The real server as its own process, on the seeded world. */
 const startProcess = async (settings: Record<string, string>) => {
-  const child = spawn(process.execPath, ['server/src/main.ts'], {
+  const launched = processes.launch(process.execPath, ['server/src/main.ts'], {
     cwd: project,
     env: {
       PATH: process.env.PATH,
@@ -47,21 +40,9 @@ const startProcess = async (settings: Record<string, string>) => {
       DATABASE_URL: live.clone.appUrl,
       ...settings,
     },
-    stdio: ['pipe', 'pipe', 'pipe'],
   })
-  children.push(child)
-  const heard = { out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    heard.out += text
-  })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    heard.err += text
-  })
-  const closed = once(child, 'close').then(([code]) => code as number | null)
-  const address = () => /Server listening at (http:\/\/[\d.:]+)/.exec(heard.out)?.[1]
-  await expect.poll(() => address() ?? (heard.err || undefined), { timeout: 30_000 }).toBeDefined()
-  const url = address()
-  if (!url) throw new Error(`it did not start: ${heard.err}`)
+  const { child, heard, closed } = launched
+  const url = await addressOf(launched)
   await expect.poll(async () => (await live.call(null, 'GET', '/readyz', {}, url)).status, { timeout: 10_000 }).toBe(200)
   return { url, heard, closed, signal: (name: NodeJS.Signals) => child.kill(name) }
 }

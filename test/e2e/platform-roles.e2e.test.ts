@@ -1,6 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -8,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { type LocalIssuer, localIssuer, signText } from '../../server/src/principals/oidc/testing/local-issuer.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 import { asSuperuser } from '../superuser.ts'
+import { addressOf, launcher } from './launched.ts'
 
 const project = join(import.meta.dirname, '../..')
 const key = 'authorization.platform_role_source'
@@ -17,7 +16,7 @@ let folder: string
 let clone: ClonedDatabase
 let keys: string
 let url: string
-const children: ChildProcess[] = []
+const processes = launcher()
 
 beforeAll(async () => {
   issuer = await localIssuer()
@@ -30,7 +29,7 @@ beforeEach(async () => {
   url = await startServer()
 })
 afterEach(async () => {
-  for (const child of children.splice(0)) if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+  await processes.endAll()
   await clone.drop()
   rmSync(folder, { recursive: true })
 })
@@ -42,20 +41,11 @@ const settings = () => ({
   DATABASE_URL: clone.appUrl,
 })
 
-const launch = (command: string, words: string[], env: Record<string, string>) => {
-  const child = spawn(command, words, { cwd: folder, env, stdio: ['pipe', 'pipe', 'pipe'] })
-  children.push(child)
-  const heard = { text: '' }
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      heard.text += text
-    })
-  return { child, heard, closed: once(child, 'close').then(([code]) => code as number) }
-}
+const launch = (command: string, words: string[], env: Record<string, string>) => processes.launch(command, words, { cwd: folder, env })
 
 /** The provider of a test answers on loopback, which production refuses: so the server is a development one, without its people. */
 const startServer = async (): Promise<string> => {
-  const { child, heard } = launch(process.execPath, [join(project, 'server/src/main.ts')], {
+  const launched = launch(process.execPath, [join(project, 'server/src/main.ts')], {
     ...settings(),
     GATEHOUSE_PROFILE: 'development',
     GATEHOUSE_PORT: '0',
@@ -63,16 +53,11 @@ const startServer = async (): Promise<string> => {
     GATEHOUSE_LIFELINE: 'stdin',
     GATEHOUSE_OIDC_ISSUERS: JSON.stringify([issuer.settings]),
   })
-  for (;;) {
-    const found = /http:\/\/127\.0\.0\.1:\d+/.exec(heard.text)?.[0]
-    if (found) return found
-    if (child.exitCode !== null) throw new Error(heard.text)
-    await new Promise((wake) => setTimeout(wake, 50))
-  }
+  return addressOf(launched)
 }
 
 /** A script as an operator of a production runs it, from wherever he stands, beside the running server. */
-const script = async (name: string, words: Record<string, string>): Promise<{ code: number; text: string }> => {
+const script = async (name: string, words: Record<string, string>): Promise<{ code: number | null; text: string }> => {
   const given = Object.entries(words).flatMap(([word, value]) => [`--${word}`, value])
   const { heard, closed } = launch('bash', [join(project, `scripts/ops/${name}.sh`), ...given], {
     ...settings(),
