@@ -34,7 +34,7 @@ test('SG-22 a certificate that came before a crash is taken up when the door is 
     },
     close: () => {},
   })
-  const times = { wait_seconds: 0, longest_pause_ms: 50, refused_pause_ms: 50 }
+  const times = { wait_seconds: 1, longest_pause_ms: 50, refused_pause_ms: 50 }
   const agent = await startAgent({ state, makeHands: paperHands(folder), log: () => {}, open, times })
   try {
     await vi.waitFor(() => expect(agent.status().server.state).toBe('connected'), { timeout: 3000 })
