@@ -114,6 +114,21 @@ describe('a node and its agent', () => {
     ])
   })
 
+  test('J10 SG-22 what the control plane asks for anew after the machine has enrolled again is in no doubt, and stays', async () => {
+    const node = await machine()
+    const first = await node.start()
+    const { id } = await allocationOn(node)
+    await untilState(id, 'active')
+    await first.stop()
+    const { body } = await live.call('ada', 'POST', `${admin}/${node.id}/enrolments`, because)
+    await enrol(node.state, body.enrolment_token, undefined)
+    expect((await node.state.allocations()).map(({ in_doubt }) => in_doubt)).toEqual(['open'])
+    const second = await node.start()
+    await until(async () => expect((await live.call('amara', 'GET', `${path}/${id}`)).body.runtime_sync.status).toBe('applied'))
+    expect((await node.state.allocations()).map(({ in_doubt }) => in_doubt)).toEqual([undefined])
+    expect(second.status().allocations).toMatchObject([{ allocation_id: id, trouble: null }])
+  })
+
   test('SG-22 a token enrols once, and not another machine’s state', async () => {
     const node = await machine()
     const elsewhere = await openState(join(newFolder(), 'state'))

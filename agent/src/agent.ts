@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { waitForTasks } from '@gatehouse/contract/nodes'
-import { isGone, openAllocationBook, wantedOf } from './allocation-book.ts'
+import { closedOf, isGone, openAllocationBook, wantedOf } from './allocation-book.ts'
 import type { Answer, Door, Showing } from './door.ts'
 import { openDoor } from './door.ts'
 import { type Ended, type Hands, HandsFailed, type MakeHands, NotRestored, type Wanted } from './hands.ts'
@@ -81,6 +81,9 @@ export const startAgent = async ({
   const link = newLink(log, now, { longest_pause_ms, refused_pause_ms })
   let renew_after = Date.parse(wearing.current().identity.renew_after)
   let renewals_failed = 0
+  // What is wanted is given before there is nothing to give; asked with a little patience, since somebody else may have had it for a moment.
+  let answered_with_nothing = 0
+  const isAllGiven = () => answered_with_nothing >= 2
 
   const isStopping = () => stopping.signal.aborted
 
@@ -93,6 +96,7 @@ export const startAgent = async ({
     const told = Date.parse(delivery.renew_after)
     if (!Number.isNaN(told) && renewals_failed === 0) renew_after = told
     await intake.take(delivery)
+    if (delivery.tasks.length === 0) answered_with_nothing += 1
     return 0
   }
 
@@ -173,14 +177,24 @@ export const startAgent = async ({
     })
   }
 
+  /** Closed also for the agent after us; where that cannot be written down, for as long as we run. */
+  const settled = async (known: AllocationState): Promise<AllocationState> => {
+    if (known.in_doubt !== 'open' || !isAllGiven()) return known
+    const closed: AllocationState = { ...known, in_doubt: 'closed' }
+    log('warning', 'allocation_not_asked_for', { allocation_id: known.allocation_id, username: known.username })
+    await book.keep(closed).catch(() => book.hold(closed))
+    return closed
+  }
+
   /** In the lane of its allocation, so that nothing is put back in the midst of a task. */
   const keepLikeWanted = (allocation_id: string): void => {
     if (lanes.isBusy(allocation_id)) return
     lanes.add(allocation_id, async () => {
-      const known = book.get(allocation_id)
-      const wanted = known && !isGone(known) ? wantedOf(known) : undefined
-      if (!known || !wanted) return
-      await lookAfter(known, wanted).catch((error: unknown) => {
+      const found = book.get(allocation_id)
+      const wanted = found && !isGone(found) ? wantedOf(found) : undefined
+      if (!found || !wanted) return
+      const known = await settled(found)
+      await lookAfter(known, known.in_doubt === 'closed' ? closedOf(wanted) : wanted).catch((error: unknown) => {
         log('error', 'drift_not_judged', { allocation_id, why: error instanceof Error ? error.message : 'unknown' })
       })
     })
@@ -209,7 +223,7 @@ export const startAgent = async ({
         certificate: { expires_at: identity.expires_at, renew_after: new Date(renew_after).toISOString() },
         server: link.state(),
         signers: intake.kids(),
-        allocations: book.all().map(({ allocation_id, username, begun, applied, drift_found_at, trouble }) => ({
+        allocations: book.all().map(({ allocation_id, username, begun, applied, drift_found_at, trouble, in_doubt }) => ({
           allocation_id,
           username,
           generation_begun: begun,
@@ -217,7 +231,7 @@ export const startAgent = async ({
           type: applied?.type ?? null,
           applied_at: applied?.at ?? null,
           drift_found_at,
-          trouble: trouble ?? null,
+          trouble: trouble ?? (in_doubt === 'closed' ? 'not_asked_for' : null),
         })),
         accounts_left: puttingAway.failure(),
         waiting: outbox.waiting(),

@@ -34,6 +34,14 @@ export const wantedOf = ({ allocation_id, username, begun, begun_task, applied }
   return { allocation_id, username, generation: begun, ...begun_task }
 }
 
+/** The same, and nobody in it: the control plane has forgotten it, and would never take anybody out. Account and home stay, for somebody to look. */
+export const closedOf = (wanted: Wanted): Wanted => ({
+  ...wanted,
+  type: 'allocation.install_authorized_keys',
+  params: { keys: [] },
+  is_written: false,
+})
+
 /** What was applied to which allocation. */
 export const openAllocationBook = async (
   state: Pick<State, 'allocations' | 'keepAllocation' | 'dropAllocation'>,

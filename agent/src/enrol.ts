@@ -26,6 +26,8 @@ export const enrol = async (
         throw new Error('the token is not accepted: it was used, is older than 15 minutes, or another was made since')
       throw new Error(`the server does not give a certificate: ${error.message}`)
     })
+    // Whoever enrols is asked anew for all that the control plane knows to be here. What it does not ask for it has forgotten.
+    for (const each of await state.allocations()) await state.keepAllocation({ ...each, in_doubt: each.in_doubt ?? 'open' })
     await state.dropNextIdentity()
     await state.keepIdentity('current', identity)
     await state.dropAsked()

@@ -97,8 +97,10 @@ export const performTask = async ({ hands, book, log, now }: Performing, task: V
   const fault = accountFault(book, allocation_id, username)
   if (fault) return failed(new HandsFailed(fault), applied_generation)
 
+  const unknown = { allocation_id, username, begun: generation, applied: null, drift_found_at: null }
+  const { in_doubt: _asked, ...before }: AllocationState = known ?? unknown
   let begun: AllocationState = {
-    ...(known ?? { allocation_id, username, applied: null, drift_found_at: null }),
+    ...before,
     begun: generation,
     begun_task: { type, params, is_written: false },
   }

@@ -19,6 +19,8 @@ export interface AllocationState {
   readonly ended?: Ended
   /** Somebody changed what we had made, and no receipt has said so yet. */
   readonly drift_found_at: string | null
+  /** Of a time before the machine enrolled anew, and not asked for since: it may be yet, or will not be and lets nobody in any more. */
+  readonly in_doubt?: 'open' | 'closed'
   /** What cannot be put right, in a word; the control plane was told of it. */
   readonly trouble?: string | null
 }
