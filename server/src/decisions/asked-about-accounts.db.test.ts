@@ -108,3 +108,24 @@ test('DE-14 RP-23 what is not fit for service accounts no role gives to one, and
   })
   expect(await explain('storage.write')).toMatchObject({ decision: 'allow', gives: [true], missing: [] })
 })
+
+test('DE-14 where a token is in the way, a service account is told what else would be, or that no token would do', async () => {
+  const machine = await madeIn(aurora, 'project_member')
+  const authorization = `Bearer ${(await machine.ask({ scope: 'project.read' })).body.access_token}`
+  const missing = async (action: string, resource: object) => {
+    const { body } = await live.call(null, 'POST', '/api/v1/authz/explain', { body: { action, resource }, headers: { authorization } })
+    return [body.reason_code, ...body.missing]
+  }
+  const token = 'A token whose binding and scope reach this action and place.'
+  expect(await missing('storage.write', inProject)).toEqual(['scope_mismatch', token])
+  const never = 'Nobody can give project.role.define to a service account.'
+  expect(await missing('project.role.define', inProject)).toEqual(['scope_mismatch', token, never])
+  for (const [action, resource] of [
+    ['tenant.read', inProject],
+    ['storage.write', { type: 'allocation', project_id: project.borealis }],
+  ] as const)
+    expect(await missing(action, resource)).toEqual([
+      'scope_mismatch',
+      'Nothing would do: no token of this machine reaches this action there.',
+    ])
+})

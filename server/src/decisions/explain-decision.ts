@@ -2,6 +2,7 @@ import type { Explained } from '@gatehouse/contract/decisions'
 import { type Action, actions, isFitForServiceAccounts, isGrantable } from '../authz/actions.ts'
 import { builtinRoleNames, isForServiceAccounts, permissionsOf } from '../authz/catalogue.ts'
 import {
+  decide,
   denyingRule,
   elevationFor,
   frozenScope,
@@ -137,7 +138,7 @@ const missingOf = (judged: Judged): string[] => {
     case 'actor_disabled':
       return [isOperator(judged) ? operatorWords.missingEnabled : 'The actor must be enabled again.']
     case 'scope_mismatch':
-      return ['A token whose binding and scope reach this action and place.']
+      return tokenMissing(judged)
     case 'membership_missing':
       if (isOperator(judged)) return [operatorWords.missingMember(action)]
       return [
@@ -153,6 +154,18 @@ const missingOf = (judged: Judged): string[] => {
     case 'policy_constraint_denied':
       return [wayRound(judged)]
   }
+}
+
+/** Of a machine that is known: whether any token of it would do, and what would still be in the way. */
+const tokenMissing = (judged: Judged): string[] => {
+  const another = 'A token whose binding and scope reach this action and place.'
+  const { home } = judged.facts.standing
+  if (!home) return [another]
+  const facts = { ...judged.facts, token: home }
+  const decision = decide(judged.asked.action, facts)
+  return decision.reason_code === 'scope_mismatch'
+    ? ['Nothing would do: no token of this machine reaches this action there.']
+    : [another, ...missingOf({ ...judged, facts, decision })]
 }
 
 const wayRound = ({ asked: { action }, facts, decision, readable }: Judged): string => {
