@@ -2,6 +2,7 @@ import type { Append } from '../audit/append.ts'
 import type { Database } from '../db/database.ts'
 import { type Source, type Wanted, want } from '../epochs/fresh.ts'
 import type { Showing } from '../http/answer.ts'
+import { recentlyUsed } from '../kernel/recently-used.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
 import { type Actor, systemWork } from '../work/work.ts'
 import { isMoved, moveAddress, welcome } from './first-sign-in.ts'
@@ -33,16 +34,29 @@ const wantPerson = (subject: Subject): Wanted<Addressed> => {
   return known
 }
 
+/** Of this many: whose address moves most is remembered. */
+const most = 10_000
+
 /** Who a person's access token speaks for. Whether he may still do anything is not asked here: the engine asks it each time. */
-export const identifyPerson =
-  (tokens: Pick<HumanTokens, 'validate'>, database: Database, subscribers: TenancySubscribers, append: Append) =>
-  async (token: string, { correlation_id, fresh, identified }: Showing, before?: HumanClaims): Promise<Actor> => {
+export const identifyPerson = (
+  tokens: Pick<HumanTokens, 'validate'>,
+  database: Database,
+  subscribers: TenancySubscribers,
+  append: Append,
+) => {
+  /**
+   * When the token was issued by which a person has his address, as far as this process has seen it: an earlier one, which may count for
+   * a while, would give back to him what his provider has taken from him since.
+   */
+  const addressed_at = recentlyUsed<number>(most)
+
+  return async (token: string, { correlation_id, fresh, identified }: Showing, before?: HumanClaims): Promise<Actor> => {
     const claims = before ?? (await tokens.validate(token))
     const { values } = await fresh.read([wantPerson(claims)])
     const [known] = values
     if (known) {
       const actor: Actor = { type: 'user', id: known.id }
-      if (!isMoved(known, claims)) return actor
+      if (!isMoved(known, claims) || claims.issued_at < (addressed_at.get(known.id) ?? 0)) return actor
       // Counted first: by two tokens that name two addresses he could have as many rows written as he likes.
       await identified(actor)
       await database.transaction('write', async (tx) => {
@@ -50,6 +64,7 @@ export const identifyPerson =
         await moveAddress(work, known, claims)
         await append(work)
       })
+      addressed_at.set(known.id, claims.issued_at)
       return actor
     }
     const id = await database.transaction('write', async (tx) => {
@@ -58,5 +73,7 @@ export const identifyPerson =
       await append(work)
       return user_id
     })
+    addressed_at.set(id, claims.issued_at)
     return { type: 'user', id }
   }
+}

@@ -129,6 +129,22 @@ test('HO-06 whatever a provider calls a person, he can sign in', async () => {
   }
 })
 
+test('RP-33 E15 what a token says of an address does not count against one that was issued later', async () => {
+  const { signText } = await import('./oidc/testing/local-issuer.ts')
+  const now = Math.floor(Date.now() / 1000)
+  const said = async (issued_at: number, email: string) => {
+    const claims = live.issuer.claims(issued_at, { sub: 'two-tokens', email, email_verified: true })
+    const token = await signText(live.issuer.key, JSON.stringify(claims))
+    return async () => (await live.call(null, 'GET', '/api/v1/me', { headers: { authorization: `Bearer ${token}` } })).body.email
+  }
+  const [older, before, after] = [await said(now - 90, 'older'), await said(now - 60, 'before'), await said(now - 30, 'after')]
+  expect(await before()).toBe('before')
+  expect(await older()).toBe('before')
+  expect(await after()).toBe('after')
+  for (const each of [before, after, older, before]) expect(await each()).toBe('after')
+  expect(await live.sql("select count(*)::int as rows from audit_logs where action = 'user.address'")).toEqual([{ rows: 1 }])
+})
+
 test('a disabled person gets no old answer replayed, not even an empty one', async () => {
   const remove = () =>
     live.call('basil', 'DELETE', `/api/v1/projects/${seeded.project.borealis}/members/${user('bodo')}`, {

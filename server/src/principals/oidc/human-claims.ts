@@ -7,6 +7,7 @@ export type HumanClaims = {
   readonly username: string | null
   readonly email: string | null
   readonly email_verified: boolean
+  readonly issued_at: number
   readonly expires_at: number
 }
 
@@ -60,6 +61,7 @@ export const humanClaimsOf = (claims: Claims, { issuer, username_claim, email_cl
     email,
     // `email_verified` vouches for the claim `email` and for no other that may be configured in its place.
     email_verified: email !== null && email_claim === 'email' && claims.email_verified === true,
+    issued_at: claims.iat as number,
     expires_at: claims.exp as number,
   }
 }

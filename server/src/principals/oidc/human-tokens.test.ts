@@ -43,6 +43,7 @@ test('HO-06 an access token tells who its bearer is and when it ends', async () 
     username: 'alice',
     email: 'alice@aurora.example',
     email_verified: true,
+    issued_at: now,
     expires_at: now + 600,
   })
 })
