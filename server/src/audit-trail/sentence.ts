@@ -35,6 +35,7 @@ const told: Record<string, string> = {
   'allocation.ssh_keys.restore': 'found the keys of the allocation changed on the node, and put them right',
   'allocation.ssh_session.end': 'saw the session {session_id} of {whose} end ({end})',
   'allocation.ssh_session.start': 'saw a session begin with the key {fingerprint} of {whose}',
+  'answer.repeat': 'was given the answer to {operation} again',
   'audit_log.list_all': 'read the record of the platform',
   'audit_log.list_of_organization': 'read the record of the organization',
   'audit_log.list_of_project': 'read the record of the project',

@@ -15,7 +15,7 @@ import { oneText } from './read-request.ts'
 import { isAnswered, isRefusal, recordAside, recordRefusal } from './record-refusal.ts'
 import { requireOwnNode, requireWithinToken } from './require-own.ts'
 import { type WaitingOf, type Waits, waited } from './waits.ts'
-import { isWatched, noteRead } from './watched.ts'
+import { isWatched, noteRead, noteRepeated } from './watched.ts'
 
 interface Mounting extends Rails {
   readonly metrics: Metrics
@@ -64,6 +64,10 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
   const perform = async (verb: VerbOf, work: Work, asking: Asking, key: string | undefined): Promise<unknown> => {
     if (key !== undefined) {
       const before = await answeredBefore(work, operation, key, hashRequest(operation, asking))
+      if (before && isWatched(work.actor)) {
+        noteRepeated(work, operation)
+        await append(work)
+      }
       if (before) return before.reply
     }
     const slice = sliceOf(operation, cursors, work.actor, asking)

@@ -294,7 +294,7 @@ describe('how many members fit', () => {
 })
 
 describe('an answer that is kept', () => {
-  test('MI-05 X5 of an attach is given again as it was while the operator may attach it, and not after people detached it', async () => {
+  test('MI-05 MI-08 X5 of an attach is given again as it was, and recorded, while the operator may attach it, and not after people detached it', async () => {
     const project_id = await runtimes.project()
     const id = await runtimes.made({ delegated_actions: ['attach', 'detach'], eligible_project_ids: [project_id] })
     const attach = () =>
@@ -308,6 +308,11 @@ describe('an answer that is kept', () => {
     const { body: made } = await attach()
     await runtimes.operate(id, 'DELETE', `/attachments/${made.id}`, because)
     expect([(await attach()).status, (await attach()).body]).toEqual([201, made])
+    // MI-08: that it was shown this again is a row, and not a second attach.
+    expect(await recordOf(await attach())).toMatchObject({
+      ...{ action: 'answer.repeat', result: 'success', tenant_id: org.aurora, project_id },
+      metadata: { operation: 'shared_runtime.attachment.create', shared_runtime_id: id },
+    })
     const { body: again } = await runtimes.attach(id, project_id)
     await runtimes.detach(id, again.id)
     expect(refused(await attach())).toEqual(denied('membership_missing'))
