@@ -51,7 +51,7 @@ export const requestHash = (operation: Operation, { params, query, body, project
 export type RequestHash = typeof requestHash
 
 /** Members of a body that are never told again, as their schema says. */
-const untoldMembers = ({ body }: Operation): string[] =>
+export const untoldMembers = ({ body }: Operation): string[] =>
   Object.entries((body as { properties?: Record<string, { writeOnly?: boolean }> } | undefined)?.properties ?? {})
     .filter(([, { writeOnly }]) => writeOnly === true)
     .map(([name]) => name)

@@ -18,6 +18,7 @@ import { type PublicDocument, serveDocument } from './documents.ts'
 import { drainOnClose } from './drain.ts'
 import { guardHeaders } from './guard-headers.ts'
 import { serveHealth } from './health.ts'
+import { untoldMembers } from './idempotency.ts'
 import { requireDeclared } from './invariants.ts'
 import { mount } from './mount.ts'
 import { requireNoSecretIn } from './no-secret-in-body.ts'
@@ -194,9 +195,10 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     done()
   })
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit }, (_request, bytes: Buffer, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit }, (request, bytes: Buffer, done) => {
+    const secrets = () => (request.operation ? untoldMembers(request.operation) : [])
     try {
-      done(null, bytes.length === 0 ? undefined : parseStrictJson(bytes))
+      done(null, bytes.length === 0 ? undefined : parseStrictJson(bytes, secrets))
     } catch (error) {
       done(error as Error)
     }

@@ -139,16 +139,19 @@ const parseEscaped = (text: string): unknown => {
 /** What a text says as JSON, where no object in it has two members of one name: of these each reader would keep another. */
 export const parseUnique = (text: string): unknown => (text.includes('\\') ? parseEscaped(text) : parseCounted(text, membersWritten(text)))
 
-const settle = (value: unknown, within?: string): unknown => {
-  if (typeof value === 'string') return settleText(value, within)
+const settle = (value: unknown, asTheyCame: readonly string[], within?: string): unknown => {
+  if (typeof value === 'string') {
+    const settled = settleText(value, within)
+    return within !== undefined && asTheyCame.includes(within) ? value : settled
+  }
   if (typeof value === 'number') return settleNumber(value)
-  if (Array.isArray(value)) return value.map((each) => settle(each, within))
+  if (Array.isArray(value)) return value.map((each) => settle(each, asTheyCame, within))
   if (typeof value !== 'object' || value === null) return value
   const settled: Record<string, unknown> = {}
   for (const [name, member] of Object.entries(value)) {
     const key = settleText(name)
     if (Object.hasOwn(settled, key)) refuse('a member appears twice')
-    settled[key] = settle(member, within ?? key)
+    settled[key] = settle(member, asTheyCame, within ?? key)
   }
   return settled
 }
@@ -183,13 +186,16 @@ const textOf = (bytes: Buffer): string => {
   }
 }
 
-/** Parses bytes as JSON in one reading only; throws JsonRefused where two readers could disagree. */
-export const parseStrictJson = (bytes: Buffer): unknown => {
+/**
+ * Parses bytes as JSON in one reading only; throws JsonRefused where two readers could disagree. The texts of the members that are named last
+ * are kept to the letter: a secret in another spelling is another one.
+ */
+export const parseStrictJson = (bytes: Buffer, asTheyCame: () => readonly string[] = () => []): unknown => {
   const isPlain = isAscii(bytes)
   const text = isPlain ? bytes.toString('latin1') : textOf(bytes)
   if (text.charCodeAt(0) === 0xfeff) refuse('the body begins with a byte order mark')
   const value = parseUnique(text)
-  if (!isPlain || text.includes('\\')) return settle(value)
+  if (!isPlain || text.includes('\\')) return settle(value, asTheyCame())
   // Every text stands there as it is, and has no second spelling.
   requireNumbers(value)
   return value

@@ -271,6 +271,15 @@ describe('secrets that are left for a runtime', () => {
     expect(await listed(id)).toHaveLength(1)
   })
 
+  test('MI-11 it is delivered to the letter, whatever it is written with', async () => {
+    const id = await runtimes.made()
+    for (const secret of ['e\u0301', '\u00e9', 'A\u030a', '\u2126', ' a\n\t"\\', '\u{1f511}']) {
+      await deposit(id, secret, 'letter')
+      const { wrapping_token } = (await deliver(id, 'letter')).body
+      expect((await open(id, wrapping_token)).body.secret).toBe(secret)
+    }
+  })
+
   test('MI-11 what is no name or no secret is refused, and not repeated', async () => {
     const id = await runtimes.made()
     for (const body of [
