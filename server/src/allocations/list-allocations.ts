@@ -1,6 +1,7 @@
 import type { listAllocations as Op } from '@gatehouse/contract/allocations'
 import { authorize, authorizedAmong } from '../authz/authorize.ts'
 import { type Answering, listed } from '../http/answer.ts'
+import { seenIn } from '../http/seen-page.ts'
 import { findProject } from '../tenancy/project-queries.ts'
 import { type AllocationRow, allocationKind } from './allocation.ts'
 import { allocationsIn } from './allocation-queries.ts'
@@ -14,17 +15,13 @@ const none = { region: '', sku: '', gpus: 0 }
 export const listAllocations: Answering<typeof Op> = async (work, { query, slice, project_header }) => {
   const project_id = projectNamed(work, { project_header, named: query, where: 'query' })
   const found = await work.tx.maybe(findProject(project_id))
-  const seen: AllocationRow[] = []
   let hidden: AllocationRow | undefined
-  let after = slice.after
-  while (found && seen.length <= slice.limit) {
-    const rows = await work.tx.many(allocationsIn(found.id, query.state, after, slice.limit + 1))
+  const judged = async (rows: readonly AllocationRow[]) => {
     const allowed = await authorizedAmong(work, 'allocation.read', allocationKind, rows)
-    seen.push(...allowed)
     hidden ??= rows.find((row) => !allowed.includes(row))
-    if (rows.length <= slice.limit) break
-    after = rows.at(-1)!.id
+    return allowed
   }
+  const seen = found ? await seenIn(slice, (after, limit) => work.tx.many(allocationsIn(found.id, query.state, after, limit)), judged) : []
   await authorize(work, 'allocation.read', allocationsOf(seen[0] ?? hidden ?? none), found)
   const { items, after: last } = listed(seen, slice, ({ id }) => id)
   return { items: items.map(listedOf), after: last }

@@ -3,6 +3,7 @@ import { authorityOf, authorize, authorizedAmong } from '../authz/authorize.ts'
 import { hasOverride } from '../authz/decide.ts'
 import { selfKind } from '../authz/kind.ts'
 import { type Answering, listed } from '../http/answer.ts'
+import { seenIn } from '../http/seen-page.ts'
 import { organizationKind } from './organization.ts'
 import { allOrganizations, organizationsOf } from './organization-queries.ts'
 
@@ -10,16 +11,10 @@ import { allOrganizations, organizationsOf } from './organization-queries.ts'
 export const listOrganizations: Answering<typeof Op> = async (work, { slice }) => {
   const self = await authorize(work, 'me.read', selfKind, { id: work.actor.id })
   const isOverride = hasOverride(authorityOf(self).facts)
-  const shown = []
-  let after = slice.after
-  // A page may hold rows that the engine refuses; go on until the page is full or there is nothing more.
-  while (shown.length <= slice.limit) {
-    const rows = await work.tx.many(
-      isOverride ? allOrganizations(after, slice.limit + 1) : organizationsOf(work.actor.id, after, slice.limit + 1),
-    )
-    shown.push(...(await authorizedAmong(work, 'tenant.read', organizationKind, rows)))
-    if (rows.length <= slice.limit) break
-    after = rows.at(-1)!.id
-  }
+  const shown = await seenIn(
+    slice,
+    (after, limit) => work.tx.many(isOverride ? allOrganizations(after, limit) : organizationsOf(work.actor.id, after, limit)),
+    (rows) => authorizedAmong(work, 'tenant.read', organizationKind, rows),
+  )
   return listed(shown, slice, ({ id }) => id)
 }
