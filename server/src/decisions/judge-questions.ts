@@ -61,8 +61,10 @@ const isAtHome = ({ tenant_id, project_id }: TokenBounds, { place }: Asked): boo
  * Whoever may not read that actor's record must not learn from an answer whether there is one, or whether it is disabled: to a tenant, a
  * stranger is somebody without a membership, or a machine that is bound to another place.
  */
-const veiled = (actor: AskedActor, asked: Asked, found: Standing | undefined): Standing => {
+const veiled = (actor: AskedActor, asked: Asked, found: Standing | undefined, caller: Facts): Standing => {
   if (!hasRecord(actor) || !found) return stranger(actor)
+  // Whoever asks in a project need not be one who reads what its tenant runs.
+  if (actor.type === 'shared_runtime_operator' && !isAllowed('tenant.shared_runtime.read', caller)) return stranger(actor)
   const isStranger = found.home ? !isAtHome(found.home, asked) : found.is_disabled && !found.is_tenant_member
   return isStranger ? stranger(actor) : found
 }
@@ -117,7 +119,7 @@ export const judgeQuestions = async (
       // Whoever may ask about everything is told what holds nowhere, too.
       const is_there = readable.global || isThere(asked, callers)
       requireAllowed(trail, { alternatives: asked.asking, kind: asked.kind, place, is_there }, facts)
-      standing = readable.global ? standingIn(actor, theirs) : veiled(actor, asked, theirs)
+      standing = readable.global ? standingIn(actor, theirs) : veiled(actor, asked, theirs, facts)
     } else if (!hasAskedAboutSelf) {
       const self = { ...nowhere, id: caller.id, relations: selfRelation }
       const facts = factsOf(callers, [], { actor: caller, place: self, resource_type: asked.kind.type, attributes: { source_ip }, now })

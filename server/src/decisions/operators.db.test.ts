@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { runtimesOn } from '../../../test/runtime-scene.ts'
 
 const { org, project } = seeded
@@ -75,4 +76,27 @@ test('DE-14 a tenant’s own people are told about their operators, and of anoth
   const none = await ask('alice', '00000000-0000-7000-8000-000000000000')
   expect(none).toMatchObject([200, { decision: 'deny', reason_code: 'scope_mismatch' }])
   expect(await ask('alice', foreign)).toEqual(none)
+})
+
+test('DE-14 who reads the roles of a project and no runtimes is told of an operator there what is told of none', async () => {
+  const runtimes = runtimesOn(live)
+  const [attached, rests] = [await runtimes.made(), await runtimes.made()]
+  await runtimes.attach(attached, project.aurora)
+  await live.call('adam', 'POST', runtimes.one(rests, '/disable'), { body: because })
+  const machine = await machineWithSecret(live, undefined, 'project_viewer')
+  const authorization = `Bearer ${(await machine.ask()).body.access_token}`
+  const ask = async (person: string | null, id: string) => {
+    const resource = { type: 'shared_runtime', id, tenant_id: org.aurora, project_id: project.aurora }
+    const question = { actor: { type: 'shared_runtime_operator', id }, action: 'allocation.read', resource }
+    const headers = person === null ? { authorization } : {}
+    const { status, body } = await live.call(person, 'POST', '/api/v1/authz/explain', { body: question, headers })
+    const { decision_id: _id, revision: _revision, ...rest } = body
+    return [status, rest]
+  }
+  const none = await ask(null, '00000000-0000-7000-8000-000000000000')
+  expect(none).toMatchObject([200, { decision: 'deny', reason_code: 'scope_mismatch' }])
+  for (const id of [attached, rests]) expect(await ask(null, id)).toEqual(none)
+  // A member of both reads the organization's runtimes.
+  expect(await ask('asha', attached)).toMatchObject([200, { reason_code: 'permission_denied' }])
+  expect(await ask('asha', rests)).toMatchObject([200, { reason_code: 'actor_disabled' }])
 })
