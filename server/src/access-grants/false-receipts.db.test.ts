@@ -85,3 +85,23 @@ test('SG-19 SG-20 a receipt that tells of other keys or grants than those of the
   expect((await stage.model.report(away!, { outcome: 'completed', generation: away!.generation, receipt: left }))?.status).toBe(403)
   await stage.model.settle()
 })
+
+test.each(['superseded', 'failed'] as const)('SG-19 SG-20 a word that was not signed confirms no other set either: %s', async (outcome) => {
+  const his = await stage.key('axel')
+  const { id } = await stage.allocation()
+  const grant = await stage.granted('asha', id, 'axel', his)
+  const [granting] = (await stage.model.wait()).body.tasks as SignedTask[]
+  await stage.revoke('asha', id, grant.id)
+  const [revoking] = (await stage.model.wait()).body.tasks as SignedTask[]
+  // What is told of one task says that another set is in force, whose receipt was never seen.
+  const [task, other] = outcome === 'superseded' ? [granting!, revoking!] : [revoking!, granting!]
+  const receipt = { applied_generation: other.generation }
+  const result = { outcome, generation: task.generation, receipt, ...(outcome === 'failed' ? { failure: 'disk_full' } : {}) }
+  const { status } = await stage.node.call('POST', `/internal/v1/nodes/${stage.node.id}/tasks/${task.task_id}/result`, result)
+  expect([status, await toldOf(id, grant.id)]).toEqual([403, ['ending', 'pending']])
+  const [{ confirmed }] = (await live.sql('select confirmed_generation::int as confirmed from allocations where id = $1', [id])) as [
+    { confirmed: number },
+  ]
+  expect(confirmed).toBeLessThan(Math.min(task.generation, other.generation))
+  await stage.model.report(revoking!, { outcome: 'failed', generation: revoking!.generation, failure: 'busy' })
+})

@@ -311,7 +311,7 @@ describe('what a node says', () => {
     for (const body of bodies) expect((await reported(node, id, body)).status).toBe(403)
     expect(await rowOf(id)).toMatchObject({ state: 'dispatched', result: null })
     // A later one it can have applied when it was given it, and not before.
-    const overtaken = { outcome: 'superseded', generation: 5, receipt: { applied_generation: 6 } }
+    const overtaken = signedResult(node.key, id, { outcome: 'superseded', generation: 5, receipt: { applied_generation: 6 } })
     const later = await queued(live.database, node.id, 'allocation.install_authorized_keys', 6, allocation)
     expect((await reported(node, id, overtaken)).status).toBe(403)
     await given(node, later.id)

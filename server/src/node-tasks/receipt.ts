@@ -31,7 +31,9 @@ const isOfThatSet = (type: string, params: Asked['params'], { set_hash, fingerpr
 }
 
 const isVouched = ({ type, params }: Asked, { outcome, receipt, receipt_signature }: TaskResult): boolean => {
-  if (outcome !== 'completed' || !mustVouch.has(type)) return true
+  // What was not done says by its receipt which other set is in force.
+  if (outcome !== 'completed') return !receipt?.applied_generation || receipt_signature !== undefined
+  if (!mustVouch.has(type)) return true
   return receipt !== undefined && receipt_signature !== undefined && isOfThatSet(type, params, receipt)
 }
 
