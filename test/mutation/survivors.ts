@@ -49,6 +49,7 @@ export const survivors: readonly Survivors[] = [
     why: 'An IPv4 address has one spelling, and Node spells a mapped one with nothing before or behind it.',
     mutants: [
       `condition: family === 'ipv4' => false`,
+      `condition: 'ipv4' => ""`,
       String.raw`condition: /^::ffff:(\d+\.\d+\.\d+\.\d+)$/ => /::ffff:(\d+\.\d+\.\d+\.\d+)$/`,
       String.raw`condition: /^::ffff:(\d+\.\d+\.\d+\.\d+)$/ => /^::ffff:(\d+\.\d+\.\d+\.\d+)/`,
     ],
