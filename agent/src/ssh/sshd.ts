@@ -1,5 +1,6 @@
-import { chmod, mkdir, readFile, stat } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { readIfThere, removeDurably, writeAtomically } from '../atomic-file.ts'
 import { HandsFailed } from '../hands.ts'
 import { ensureGroup } from './account.ts'
@@ -86,13 +87,24 @@ export const isMatchedBefore = (config: string, drop_in: string): boolean => {
   return match !== -1 && ours !== -1 && match < ours
 }
 
+/** The same of files beside ours that the same line brings in: in the order of their names. */
+export const matchesBeside = (names: readonly string[], ours: string, read: (name: string) => string): boolean =>
+  names.some((name) => name.endsWith('.conf') && name < ours && /^[ \t]*match\b/im.test(read(name)))
+
+const requireFirst = async ({ sshd: { config, drop_in } }: Layout): Promise<void> => {
+  const folder = dirname(drop_in)
+  const read = (name: string) => readFileSync(join(folder, name), 'utf8')
+  if (isMatchedBefore(await readFile(config, 'utf8'), drop_in) || matchesBeside(await readdir(folder), basename(drop_in), read))
+    throw new HandsFailed('sshd_reads_other_keys')
+}
+
 /** That sshd reads our file for this account and no other. Asked of sshd, not of a file. */
 export const requireSshd = async (layout: Layout, username: string): Promise<void> => {
   const settings = await settingsFor(layout, username)
   await requireHook(layout, settings)
   if (settings.get('authorizedkeysfile') !== `${layout.keys_dir}/%u`) throw new HandsFailed('sshd_reads_other_keys')
   if (nothing_else.some((each) => (settings.get(each) ?? 'none') !== 'none')) throw new HandsFailed('sshd_reads_more_keys')
-  if (isMatchedBefore(await readFile(layout.sshd.config, 'utf8'), layout.sshd.drop_in)) throw new HandsFailed('sshd_reads_other_keys')
+  await requireFirst(layout)
   // All share one account: whoever is in could log in with the keys of an agent that another brought along, under his name.
   if (not_allowed.some((each) => settings.get(each) !== 'no')) throw new HandsFailed('sshd_forwards_agents')
   if (settings.get('authenticationmethods') !== 'publickey') throw new HandsFailed('sshd_takes_more_than_keys')

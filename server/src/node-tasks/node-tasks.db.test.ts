@@ -306,7 +306,7 @@ describe('what a node says', () => {
       done(4),
       done(6),
       signedResult(node.key, id, { ...done(5), receipt: { applied_generation: 4, set_hash: 'none' } }),
-      { outcome: 'superseded', generation: 5, receipt: { applied_generation: 5 } },
+      signedResult(node.key, id, { outcome: 'superseded', generation: 5, receipt: { applied_generation: 5 } }),
     ]
     for (const body of bodies) expect((await reported(node, id, body)).status).toBe(403)
     expect(await rowOf(id)).toMatchObject({ state: 'dispatched', result: null })
