@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { networkOf } from '../kernel/networks.ts'
 import { Problem } from '../kernel/problem.ts'
 import { recentlyUsed } from '../kernel/recently-used.ts'
 import { policyIn, readPolicyFresh, wantPolicy } from '../policies/read-policy.ts'
@@ -28,7 +29,7 @@ const limitOf = (counted: Counted) => {
 
 /** Under which name a caller's requests are counted; no type of actor and no way of counting has a space in it. */
 export const rateKey = (counted: Counted, actor: Actor | null, ip: string): string =>
-  actor ? `${counted} ${actor.type} ${actor.id}` : `${counted} ${ip}`
+  actor ? `${counted} ${actor.type} ${actor.id}` : `${counted} ${networkOf(ip)}`
 
 /** A caller's minute begins with the first request that none before it covers. */
 interface Minute {
