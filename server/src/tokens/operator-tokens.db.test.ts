@@ -376,7 +376,12 @@ describe('an operator as an OAuth client', () => {
           reason_code: 'permission_denied',
         },
       ])
-      const wrong = await postForm(live, path, { token }, basic(one.key_id, `${one.client_secret.slice(0, -1)}x`))
+      const wrong = await postForm(
+        live,
+        path,
+        { token },
+        basic(one.key_id, `${one.client_secret.slice(0, -1)}${one.client_secret.endsWith('x') ? 'y' : 'x'}`),
+      )
       expect([path, wrong.status, wrong.body.error]).toEqual([path, 401, 'invalid_client'])
       expect([path, (await postForm(live, path, { token }, { authorization: `Bearer ${token}` })).body.error]).toEqual([
         path,
