@@ -21,6 +21,7 @@ const anything: unknown = new Proxy(() => {}, {
 /** Statements whose text holds names that the caller knows. */
 const named: Record<string, unknown[]> = {
   sealedWithOtherKeys: ['installation_secrets', 'name', 'envelope'],
+  noteUseIn: ['service_account_keys'],
   replaceEnvelope: ['installation_secrets', 'name', 'envelope'],
 }
 

@@ -39,7 +39,8 @@ export const operatorKeysOf = (key_ids: readonly string[], runtime_ids: readonly
 export const homeOfRuntime = (shared_runtime_id: string) => sql(Exactly({ org_id: Type.String(), project_id: Type.Null() }))`
   select org_id, null as project_id from shared_app_runtimes where id = ${shared_runtime_id}`
 
-export const noteUseOfOperatorKeys = noteUseIn('shared_runtime_operator_credentials')
+export const noteUseOfOperatorKeys = (key_ids: readonly string[], now: string) =>
+  noteUseIn('shared_runtime_operator_credentials', key_ids, now)
 
 const told = sqlPart('k.id as key_id, k.shared_runtime_id, k.created_at, k.created_by, k.expires_at, k.last_used_at, k.revoked_at')
 const table = sqlPart('shared_runtime_operator_credentials k cross join installation i')

@@ -39,4 +39,4 @@ export const credentialsOf = (key_ids: readonly string[], account_ids: readonly 
 export const homeOfAccount = (service_account_id: string) => sql(Exactly({ org_id: Type.String(), project_id: Type.String() }))`
   select org_id, project_id from service_accounts where id = ${service_account_id}`
 
-export const noteUseOfKeys = noteUseIn('service_account_keys')
+export const noteUseOfKeys = (key_ids: readonly string[], now: string) => noteUseIn('service_account_keys', key_ids, now)

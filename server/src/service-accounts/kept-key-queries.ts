@@ -14,9 +14,11 @@ export const isLiveKey = sqlPart(`
   k.epoch = i.epoch and k.revoked_at is null and (k.expires_at is null or k.expires_at > transaction_timestamp())`)
 
 /** To the minute, and whoever is there first: nobody waits for another to have noted it. */
-export const noteUseIn =
-  (table: 'service_account_keys' | 'shared_runtime_operator_credentials') => (key_ids: readonly string[], now: string) =>
-    sql(Exactly({ id: Type.String() }))`
+export const noteUseIn = (
+  table: 'service_account_keys' | 'shared_runtime_operator_credentials',
+  key_ids: readonly string[],
+  now: string,
+) => sql(Exactly({ id: Type.String() }))`
   update ${identifier(table)} set last_used_at = date_trunc('minute', ${now}::timestamptz)
    where id in (
      select id from ${identifier(table)}
