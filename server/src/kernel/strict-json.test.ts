@@ -193,6 +193,10 @@ describe('depth and encoding', () => {
     expect(parse(JSON.stringify(Array(5000).fill(1)))).toHaveLength(5000)
   })
 
+  test('HO-04 members that stand in no object are told as no JSON, however many came before', () => {
+    for (let count = 0; count < 1001; count += 1) expect(() => parse('"a":1')).toThrow('the body is not JSON')
+  })
+
   test.for([
     ['a byte order mark', Buffer.from('\ufeff{}', 'utf8')],
     ['UTF-16 little endian', Buffer.from('{"a":1}', 'utf16le')],

@@ -50,6 +50,7 @@ type NoteMember = (first: number, last: number) => void
 const membersWritten = (text: string, note?: NoteMember): number => {
   let depth = 0
   let members = 0
+  open[0] = 0
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
     if (code === openBrace || code === openBracket) {
