@@ -65,6 +65,7 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
   await seedDevelopment({ databaseUrl: clone.appUrl, issuer: issuer.issuer, keys: testKeys })
   const closing: (() => Promise<unknown>)[] = [issuer.stop, clone.drop]
   const settling: (() => Promise<void>)[] = []
+  const tendings = new Set<Promise<unknown>>()
 
   /** One more process's worth of server on the same database. */
   const replica = async (changed: Broken = {}, signing: Partial<KeyMaking> = {}) => {
@@ -78,9 +79,11 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
     const ring = parseKeyRing(testKeys)
     const tending: Tending = { database, append, ring, transit: null, algorithm: 'ES256', ...signing }
     await tendKeys(tending)
-    let tended: Promise<unknown> = Promise.resolve()
     const tendSoon = () => {
-      tended = tendKeys(tending).catch(() => {})
+      const tended: Promise<unknown> = tendKeys(tending)
+        .catch(() => {})
+        .finally(() => tendings.delete(tended))
+      tendings.add(tended)
     }
     // Told to nodes when they are asked for, which is when the door has its port.
     const nodes = { authority: await ensureAuthority(database, ring, append), url: 'https://127.0.0.1:0' }
@@ -122,7 +125,7 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
     closing.unshift(async () => {
       await Promise.all([door.close(), app.close()])
       tokens.stop()
-      await tended
+      await Promise.all(tendings)
       await tasking.close()
       await database.close()
     })
@@ -185,6 +188,8 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
     tokenOf,
     replica,
     sql,
+    /** When no key is being made aside any more. */
+    tended: () => Promise.all(tendings),
     setPolicy: (key: string, value: unknown) =>
       sql(`update policy_values set value = $2 where key = $1 and replaced_at is null`, [key, JSON.stringify(value)]),
     auditOf: (correlation_id: string) => sql('select * from audit_logs where correlation_id = $1 order by id', [correlation_id]),
