@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Condition } from '@gatehouse/contract/conditions'
 import { type Action, actions, isAction, type Relation, type Tier } from '../server/src/authz/actions.ts'
-import { attributesIn } from '../server/src/authz/attributes.ts'
 import { isBuiltinRole, permissionsOf, tierOf } from '../server/src/authz/catalogue.ts'
 import type { Decision, DecisionInput, Elevation, Grants, TokenBounds } from '../server/src/authz/decide.ts'
 import type { Constraint, ScopeType } from '../server/src/policies/constraint.ts'
@@ -153,6 +152,6 @@ export const inputOf = (action: Action, given: Given): DecisionInput => {
     now: noon,
     elevations: (given.elevations ?? []).map((each, index) => elevationOf(action, each, index)),
     constraints: (given.constraints ?? []).map((each, index) => constraintOf(action, each, index)),
-    attributesIn: attributesIn({ time: noon, ...given.attributes, ...odd, resource_type, actor_type: type }),
+    attributes: { ...given.attributes, ...odd },
   }
 }

@@ -2,16 +2,17 @@ import type { ActorType } from '@gatehouse/contract/operation'
 import { type AttributesIn, type Constraint, covers, denies, effectiveRules, globalRules, type ScopeType } from '../policies/constraint.ts'
 import {
   type Action,
-  actions,
   classKeys,
+  entryOf,
   isConstrainable,
   isForGlobalRules,
-  membershipKeys,
   overridePermission,
+  type Registered,
   type Relation,
   relationKeys,
   type Tier,
 } from './actions.ts'
+import { attributesIn, type RequestAttributes } from './attributes.ts'
 
 export type ReasonCode =
   | 'permission_denied'
@@ -76,26 +77,31 @@ export interface DecisionInput {
   readonly elevations: readonly Elevation[]
   /** The current rules on the way from the platform to the resource. */
   readonly constraints: readonly Constraint[]
-  readonly attributesIn: AttributesIn
+  /** What is said of the request. */
+  readonly attributes: RequestAttributes
 }
 
 export const scopeOf = { platform: 'global', tenant: 'tenant', project: 'project' } as const satisfies Record<Tier, AppliedScope>
 
-const allowed = (applied_scope: AppliedScope): Decision => ({
-  decision: 'allow',
-  reason_code: null,
-  applied_scope,
-  policy_source: 'in_code',
-})
-/** There are only these three, and nobody changes them. */
-const allows = { global: allowed('global'), tenant: allowed('tenant'), project: allowed('project') }
+/** There are few answers: each is made once, and nobody can change it. */
+const inEachScope = (reason_code: ReasonCode | null, policy_source: Decision['policy_source'] = 'in_code') => {
+  const said = (applied_scope: AppliedScope): Decision =>
+    Object.freeze({ decision: reason_code === null ? 'allow' : 'deny', reason_code, applied_scope, policy_source })
+  return { global: said('global'), tenant: said('tenant'), project: said('project') }
+}
+const allows = inEachScope(null)
+const denials = {
+  actor_disabled: inEachScope('actor_disabled'),
+  scope_mismatch: inEachScope('scope_mismatch'),
+  membership_missing: inEachScope('membership_missing'),
+  permission_denied: inEachScope('permission_denied'),
+  role_disabled: inEachScope('role_disabled'),
+  policy_constraint_denied: inEachScope('policy_constraint_denied'),
+}
+const denialsByRule = inEachScope('policy_constraint_denied', 'policy_values')
 const allow = (applied_scope: AppliedScope): Decision => allows[applied_scope]
-const deny = (reason_code: ReasonCode, applied_scope: AppliedScope, policy_source: Decision['policy_source'] = 'in_code'): Decision => ({
-  decision: 'deny',
-  reason_code,
-  applied_scope,
-  policy_source,
-})
+const deny = (reason_code: ReasonCode, applied_scope: AppliedScope): Decision => denials[reason_code][applied_scope]
+const denyBy = ({ scope_type }: Constraint): Decision => denialsByRule[scope_type]
 
 export const hasOverride = (input: Pick<DecisionInput, 'platform'>): boolean => input.platform.allowed.has(overridePermission)
 
@@ -104,8 +110,11 @@ const mayOverride = (action: Action, { actor }: Pick<DecisionInput, 'actor'>): b
   actor.type === 'user' || (actor.type === 'platform_operator' && action !== 'platform.admin')
 
 /** Whether the override step is the one that allows this action. */
-export const isOverridden = (action: Action, input: Pick<DecisionInput, 'platform' | 'actor'>): boolean =>
-  actions[action].override_eligible && hasOverride(input) && mayOverride(action, input)
+export const isOverridden = (
+  action: Action,
+  input: Pick<DecisionInput, 'platform' | 'actor'>,
+  { override_eligible } = entryOf(action),
+): boolean => override_eligible && hasOverride(input) && mayOverride(action, input)
 
 export const isGivenByClass = (action: Action, { actor }: Pick<DecisionInput, 'actor'>): boolean =>
   classKeys[actor.type]?.has(action) ?? false
@@ -116,23 +125,23 @@ const isBoundToItself = ({ actor, token }: Pick<DecisionInput, 'actor' | 'token'
 
 /** What neither the list of operators nor a delegation has: that it is in no token of one says nothing, and no project is a way to it. */
 const isUnlisted = (action: Action, input: Pick<DecisionInput, 'actor' | Tier>): boolean =>
-  input.actor.type === 'shared_runtime_operator' && !input[actions[action].tier].allowed.has(action) && !isGivenByClass(action, input)
+  input.actor.type === 'shared_runtime_operator' && !input[entryOf(action).tier].allowed.has(action) && !isGivenByClass(action, input)
 
 /**
  * A token that is bound to a project reaches what is judged there, and that project's own record. What its bearer is, it need not list; where
  * that counts is bounded all the same, unless it lies in no place.
  */
-export const isWithinToken = (action: Action, input: DecisionInput): boolean => {
+export const isWithinToken = (action: Action, input: DecisionInput, { tier } = entryOf(action)): boolean => {
   const { actor, token, resource } = input
   const isByClass = isGivenByClass(action, input)
-  if (isByClass && actions[action].tier === 'platform') return true
+  if (isByClass && tier === 'platform') return true
   if (actor.type === 'shared_runtime_operator' && !isBoundToItself(input)) return false
   if (!token) return true
   if (token.actions && !token.actions.has(action) && !isByClass && !isUnlisted(action, input)) return false
   if (token.tenant_id !== null && token.tenant_id !== resource.tenant_id) return false
   if (token.shared_runtime_id && token.shared_runtime_id !== resource.shared_runtime_id) return false
   if (token.project_id === null) return true
-  return token.project_id === resource.project_id && (actions[action].tier === 'project' || action === 'project.read')
+  return token.project_id === resource.project_id && (tier === 'project' || action === 'project.read')
 }
 
 const narrowness: readonly AppliedScope[] = ['project', 'tenant', 'global']
@@ -154,19 +163,18 @@ export const elevationFor = (action: Action, input: DecisionInput): Elevation | 
 }
 
 /** An operator belongs to its tenant while its runtime is live, and to a project while that is attached, or, to attach it, may be. */
-const isOperatorMember = (action: Action, input: DecisionInput): boolean => {
+const isOperatorMember = (action: Action, input: DecisionInput, tier: Tier): boolean => {
   const { tenant, project, resource } = input
-  if (actions[action].tier === 'platform') return true
+  if (tier === 'platform') return true
   if (action === 'shared_runtime.attach') return tenant.is_member && (project.is_eligible === true || isUnlisted(action, input))
   return tenant.is_member && (resource.project_id === null || project.is_member)
 }
 
 /** A project's own record is also for those who belong to the project and, being machines, to no tenant. */
-export const isMember = (action: Action, input: DecisionInput): boolean => {
+export const isMember = (action: Action, input: DecisionInput, { tier } = entryOf(action)): boolean => {
   const { actor, tenant, project } = input
-  if (actor.type === 'shared_runtime_operator') return isOperatorMember(action, input)
+  if (actor.type === 'shared_runtime_operator') return isOperatorMember(action, input, tier)
   if (action === 'project.read') return tenant.is_member || project.is_member
-  const { tier } = actions[action]
   return tier === 'platform' || (tier === 'tenant' ? tenant.is_member : project.is_member)
 }
 
@@ -177,50 +185,60 @@ export const isGivenByRelation = (action: Action, { actor, resource }: DecisionI
 }
 
 /** To people and service accounts: an operator has what is on its list, and attached is not at home. */
-export const isGivenByMembership = (action: Action, input: DecisionInput): boolean => {
-  if (input.actor.type === 'shared_runtime_operator') return false
-  const where = membershipKeys[action]
-  return where !== undefined && input[where].is_member
+export const isGivenByMembership = (
+  action: Action,
+  { actor, tenant, project }: DecisionInput,
+  { given_to_members_of: where } = entryOf(action),
+): boolean => {
+  if (where === undefined || actor.type === 'shared_runtime_operator') return false
+  return where === 'tenant' ? tenant.is_member : project.is_member
 }
 
-export const frozenScope = (action: Action, { tenant, project }: DecisionInput): AppliedScope | null => {
-  if (actions[action].is_read) return null
+export const frozenScope = (action: Action, { tenant, project }: DecisionInput, { is_read } = entryOf(action)): AppliedScope | null => {
+  if (is_read) return null
   if (tenant.is_suspended) return 'tenant'
   return project.is_archived ? 'project' : null
 }
 
+/** What rules are told of the request: what was said of it, and what nobody can say otherwise. */
+export const describedBy = ({ attributes, now, resource, actor }: DecisionInput): AttributesIn =>
+  attributesIn({ ...attributes, time: attributes.time ?? now, resource_type: resource.type, actor_type: actor.type })
+
 /** The rule that denies this request, if one does. */
-export const denyingRule = (action: Action, { constraints, attributesIn }: DecisionInput, isLockedOnly = false): Constraint | undefined => {
+export const denyingRule = (action: Action, input: DecisionInput, isLockedOnly = false): Constraint | undefined => {
+  const { constraints } = input
   if (constraints.length === 0 || !isConstrainable(action)) return undefined
   const chain = isForGlobalRules(action) ? globalRules(constraints) : constraints
-  return effectiveRules(chain).find((rule) => (rule.is_locked || !isLockedOnly) && covers(rule, action) && denies(rule, attributesIn))
+  const described = describedBy(input)
+  return effectiveRules(chain).find((rule) => (rule.is_locked || !isLockedOnly) && covers(rule, action) && denies(rule, described))
 }
 
-const isGivenOtherwise = (action: Action, input: DecisionInput): boolean =>
-  isGivenByMembership(action, input) || isGivenByRelation(action, input) || isGivenByClass(action, input)
+const isGivenOtherwise = (action: Action, input: DecisionInput, entry: Registered): boolean =>
+  isGivenByMembership(action, input, entry) || isGivenByRelation(action, input) || isGivenByClass(action, input)
 
 /** The order of the questions is the specification: the first that settles the matter names the reason. */
 export const decide = (action: Action, input: DecisionInput): Decision => {
-  const { tier } = actions[action]
+  const entry = entryOf(action)
+  const { tier } = entry
   const scope = scopeOf[tier]
 
   if (input.actor.is_disabled) return deny('actor_disabled', 'global')
-  if (!isWithinToken(action, input)) return deny('scope_mismatch', scope)
-  if (isOverridden(action, input)) return allow('global')
+  if (!isWithinToken(action, input, entry)) return deny('scope_mismatch', scope)
+  if (isOverridden(action, input, entry)) return allow('global')
 
   const elevation = elevationFor(action, input)
   if (elevation) {
     const locked = denyingRule(action, input, true)
-    return locked ? deny('policy_constraint_denied', locked.scope_type, 'policy_values') : allow(elevation.scope)
+    return locked ? denyBy(locked) : allow(elevation.scope)
   }
 
-  if (!isMember(action, input)) return deny('membership_missing', scope)
+  if (!isMember(action, input, entry)) return deny('membership_missing', scope)
   const { allowed, by_disabled } = input[tier]
-  if (!allowed.has(action) && !isGivenOtherwise(action, input))
+  if (!allowed.has(action) && !isGivenOtherwise(action, input, entry))
     return deny(by_disabled.has(action) ? 'role_disabled' : 'permission_denied', scope)
 
-  const frozen = frozenScope(action, input)
+  const frozen = frozenScope(action, input, entry)
   if (frozen) return deny('policy_constraint_denied', frozen)
   const rule = denyingRule(action, input)
-  return rule ? deny('policy_constraint_denied', rule.scope_type, 'policy_values') : allow(scope)
+  return rule ? denyBy(rule) : allow(scope)
 }

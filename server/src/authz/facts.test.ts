@@ -4,9 +4,10 @@ import type { Constraint } from '../policies/constraint.ts'
 import { type Actor, newTrail, type Work } from '../work/work.ts'
 import { operatorKeys } from './actions.ts'
 import { permissionsOf } from './catalogue.ts'
+import { describedBy } from './decide.ts'
 import { blank, type Circumstances, factsOf, nobody, readFacts, readFactsIn } from './facts.ts'
 import { nowhere, type Place, platformKind, selfKind, thePlatform } from './kind.ts'
-import { standingOf } from './standing.ts'
+import { heldAt, standingOf } from './standing.ts'
 import type { BoundRole, StandingRow } from './standing-queries.ts'
 
 // What the database says is in `facts.db.test.ts`; here it is said by hand.
@@ -48,7 +49,7 @@ describe('the input of a decision', () => {
   test('DE-04 it is what was read, tier by tier, of the place that was asked about', () => {
     const standing = standingOf(row({ platform_bindings: [role('platform_ops')] }))
     const constraints = [rule]
-    const { attributesIn: _attributesIn, ...facts } = factsOf(standing, constraints, circumstances)
+    const facts = factsOf(standing, constraints, circumstances)
     const none = new Set<string>()
     expect(facts).toEqual({
       actor: { id: 'alice', type: 'user', is_disabled: false },
@@ -60,6 +61,7 @@ describe('the input of a decision', () => {
       now,
       elevations: [],
       constraints,
+      attributes: {},
       standing,
       platform_role: 'platform_ops',
       may_know: true,
@@ -109,7 +111,7 @@ describe('the input of a decision', () => {
 
   test('DE-01 the request is described by what is known of it, and cannot say otherwise who asks, and about what', () => {
     const said = { region: 'eu', resource_type: 'bucket', actor_type: 'workload' }
-    expect(factsFor({}, { attributes: said }).attributesIn('UTC')).toEqual({
+    expect(describedBy(factsFor({}, { attributes: said }))('UTC')).toEqual({
       region: 'eu',
       resource_type: 'project',
       actor_type: 'user',
@@ -117,21 +119,22 @@ describe('the input of a decision', () => {
       weekday: 1,
     })
     const later = { time: '2026-11-17T01:00:00Z' }
-    expect(factsFor({}, { attributes: later }).attributesIn('UTC')).toMatchObject({ minute_of_day: 60, weekday: 2 })
+    expect(describedBy(factsFor({}, { attributes: later }))('UTC')).toMatchObject({ minute_of_day: 60, weekday: 2 })
   })
 })
 
 describe('of whom nothing is known', () => {
   test.each([true, false])('DE-05 he has nothing, and is disabled as is said: %s', (is_disabled) => {
-    const { grantsAt, platformRoleAt, ...standing } = blank('nora', is_disabled)
-    expect(platformRoleAt(now)).toBe('platform_user')
+    const { comes_to: _, ...standing } = blank('nora', is_disabled)
+    const { platform_role, platform, tenant, project } = heldAt(blank('nora', is_disabled), now)
+    expect(platform_role).toBe('platform_user')
     expect(standing).toEqual({
       ...{ user_id: 'nora', is_disabled, platform_roles: [], platform_mismatch: null },
       ...{ platform_bindings: [], role_by_column: null, was_ever_bound: false, platform_role_source: null },
       ...{ tenant_state: null, is_tenant_member: false, tenant_roles: [] },
       ...{ project_tenant_id: null, project_state: null, is_project_member: false, project_roles: [] },
     })
-    for (const { allowed, by_disabled } of Object.values(grantsAt(now))) expect([...allowed, ...by_disabled]).toEqual([])
+    for (const { allowed, by_disabled } of [platform, tenant, project]) expect([...allowed, ...by_disabled]).toEqual([])
   })
 
   test('DE-05 an actor without a record is nobody, and nobody is disabled', () => {
@@ -275,7 +278,7 @@ describe('what is read for a work', () => {
 
   test('DE-01 the connection tells where a request came from, where there is one', async () => {
     const { work } = told([{ n: 1, ...row() }], [[]])
-    const from = async (address: string | null) => (await readFacts(work(alice, address), 'user', inTraining)).attributesIn('UTC')
+    const from = async (address: string | null) => describedBy(await readFacts(work(alice, address), 'user', inTraining))('UTC')
     expect(await from('10.0.0.1')).toEqual({
       ...{ source_ip: '10.0.0.1', resource_type: 'user', actor_type: 'user', minute_of_day: 720, weekday: 1 },
     })

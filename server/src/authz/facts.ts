@@ -1,11 +1,11 @@
 import type { Constraint } from '../policies/constraint.ts'
 import { readChains } from '../policies/constraint-chain.ts'
 import type { Actor, Work } from '../work/work.ts'
-import { attributesIn, type RequestAttributes } from './attributes.ts'
+import type { RequestAttributes } from './attributes.ts'
 import { defaultPlatformRole } from './catalogue.ts'
 import type { DecisionInput } from './decide.ts'
 import type { Place } from './kind.ts'
-import { readStandingsOf, type Standing, standingOf, strangerRow } from './standing.ts'
+import { heldAt, readStandingsOf, type Standing, standingOf, strangerRow } from './standing.ts'
 
 export interface Facts extends DecisionInput {
   readonly standing: Standing
@@ -36,7 +36,7 @@ export const mayKnow = (standing: Standing, now: string): boolean =>
   (standing.home !== undefined && standing.is_project_member) ||
   // An operator knows its own tenant, and that it has one, also while its runtime is disabled.
   (typeof standing.home?.shared_runtime_id === 'string' && standing.tenant_state !== null) ||
-  standing.platformRoleAt(now) !== defaultPlatformRole
+  heldAt(standing, now).platform_role !== defaultPlatformRole
 
 /** The input of a decision, put together from what was read. */
 export const factsOf = (
@@ -44,10 +44,8 @@ export const factsOf = (
   constraints: readonly Constraint[],
   { actor, place, resource_type, attributes, now }: Circumstances,
 ): Facts => {
-  const { platform, tenant, project } = standing.grantsAt(now)
-  const platform_role = standing.platformRoleAt(now)
+  const { platform, tenant, project, platform_role } = heldAt(standing, now)
   const { tenant_id, project_id, shared_runtime_id = null, relations } = place
-  let described: DecisionInput['attributesIn'] | undefined
   return {
     actor: { id: actor.id, type: actor.type, is_disabled: standing.is_disabled },
     // A machine is bound to its project also where no token is shown, as when somebody asks about it.
@@ -65,11 +63,7 @@ export const factsOf = (
     now,
     elevations: noElevations,
     constraints,
-    attributesIn: (zone) => {
-      // Described when the first rule asks; mostly there is none.
-      described ??= attributesIn({ ...attributes, time: attributes.time ?? now, resource_type, actor_type: actor.type })
-      return described(zone)
-    },
+    attributes,
     standing,
     platform_role,
     may_know: mayKnow(standing, now),

@@ -5,7 +5,7 @@ import { type Database, openDatabase } from '../db/database.ts'
 import { fixedId, newId } from '../kernel/ids.ts'
 import { seedDevelopment } from '../seed-development.ts'
 import { permissionsOf } from './catalogue.ts'
-import { readStandingsOf } from './standing.ts'
+import { heldAt, readStandingsOf } from './standing.ts'
 
 let clone: ClonedDatabase
 let database: Database
@@ -60,7 +60,7 @@ test('TI-25 a service account is of its own project, and elsewhere a stranger; o
     { ...stranger, tenant_state: null },
     { ...stranger, tenant_state: null, project_state: null },
   ])
-  expect(found[0]!.grantsAt(now).project.allowed).toEqual(permissionsOf('project_viewer'))
+  expect(heldAt(found[0]!, now).project.allowed).toEqual(permissionsOf('project_viewer'))
   await force(`update service_accounts set state = 'disabled', disabled_at = now(), disabled_by = '${ada}', disable_reason = 'test'`)
   expect((await standings('service_account', robot)).map((each) => each?.is_disabled)).toEqual([true, true, true, true])
   await force(`update service_accounts set state = 'deleted', deleted_at = now(), deleted_by = '${ada}', delete_reason = 'test'`)
@@ -79,12 +79,12 @@ test('MI-02 MI-03 MI-05 an operator is of its tenant, and of a project while tha
   const home = { tenant_id: aurora, project_id: null, shared_runtime_id: runtime, actions: null }
   const seen = async () =>
     (await standings('shared_runtime_operator', runtime)).map((each) => {
-      const { tenant, project } = each!.grantsAt(now)
+      const { tenant, project } = heldAt(each!, now)
       return [each!.is_disabled, each!.tenant_state, tenant.is_member, project.is_member, project.is_eligible]
     })
   const found = await standings('shared_runtime_operator', runtime)
   expect(found).toMatchObject(places.map(() => ({ user_id: runtime, home })))
-  for (const each of found) expect(each!.grantsAt(now).tenant.allowed.has('shared_runtime.detach')).toBe(true)
+  for (const each of found) expect(heldAt(each!, now).tenant.allowed.has('shared_runtime.detach')).toBe(true)
   const stranger = [false, null, false, false, false]
   expect(await seen()).toEqual([[false, 'active', true, true, true], [false, 'active', true, false, false], stranger, stranger])
   await force(`update shared_runtime_attachments set detached_at = now(), detached_by_type = 'system', detach_reason = 'test'`)

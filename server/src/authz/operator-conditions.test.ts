@@ -4,7 +4,7 @@ import type { Statement } from '../db/statement.ts'
 import { type Action, actions } from './actions.ts'
 import { type Decision, type DecisionInput, decide } from './decide.ts'
 import { factsOf } from './facts.ts'
-import { readStandingsOf } from './standing.ts'
+import { heldAt, readStandingsOf } from './standing.ts'
 
 // MI-03's five conditions, written down by hand: the class of operators, the token's organization, its runtime, an action on its list,
 // the project attached (to attach one: on the list of those that it may). The first that fails in the order of DE-04 names the reason.
@@ -178,7 +178,7 @@ describe('the five conditions of an operator’s request', () => {
       ['workload', rich],
     ] as const) {
       const [standing] = await readStandingsOf({ many: async ({ parse }: Statement<unknown>) => [parse(row)] as never }, type, [key])
-      const { platform, tenant, project } = standing?.grantsAt(now) ?? {}
+      const { platform, tenant, project } = standing ? heldAt(standing, now) : {}
       const keys = [platform, tenant, project].flatMap((grants) => [...(grants?.allowed ?? []), ...(grants?.by_disabled ?? [])])
       expect([type, keys.filter((each) => each.startsWith('shared_runtime.'))]).toEqual([type, []])
       expect([type, standing !== undefined]).toEqual([type, type !== 'workload'])

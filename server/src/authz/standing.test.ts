@@ -5,6 +5,7 @@ import type { Statement } from '../db/statement.ts'
 import { actions, overridePermission } from './actions.ts'
 import { builtinRoleNames, permissionsOf, tierOf } from './catalogue.ts'
 import {
+  heldAt,
   isActive,
   isLive,
   permissionsIn,
@@ -84,15 +85,18 @@ describe('what one role comes to', () => {
 
 describe('what roles come to at an instant', () => {
   test('DE-04 active roles give their union; disabled ones are kept apart', () => {
-    const { tenant } = standingOf(
-      row({ tenant_roles: [role('tenant_viewer'), role('tenant_billing_viewer'), role('tenant_admin', { state: 'disabled' })] }),
-    ).grantsAt(now)
+    const { tenant } = heldAt(
+      standingOf(
+        row({ tenant_roles: [role('tenant_viewer'), role('tenant_billing_viewer'), role('tenant_admin', { state: 'disabled' })] }),
+      ),
+      now,
+    )
     expect(sorted(tenant.allowed)).toEqual(['tenant.billing.read', 'tenant.invoice.read', 'tenant.read'])
     expect(tenant.by_disabled).toEqual(permissionsOf('tenant_admin'))
   })
 
   test.each(['disabled', 'retired', 'ACTIVE', ''])('DE-09 the state "%s" is not active', (state) => {
-    const { tenant } = standingOf(row({ tenant_roles: [role('tenant_viewer', { state })] })).grantsAt(now)
+    const { tenant } = heldAt(standingOf(row({ tenant_roles: [role('tenant_viewer', { state })] })), now)
     expect([tenant.allowed.size, tenant.by_disabled.size]).toEqual([0, 1])
   })
 
@@ -105,7 +109,7 @@ describe('what roles come to at an instant', () => {
     expect(isLive(role('tenant_viewer', { expires_at }), now)).toBe(counts)
     for (const tier of ['tenant', 'project'] as const) {
       const standing = standingOf(row({ [`${tier}_roles`]: [role(`${tier}_viewer`, { expires_at })] }))
-      expect(standing.grantsAt(now)[tier].allowed.size > 0).toBe(counts)
+      expect(heldAt(standing, now)[tier].allowed.size > 0).toBe(counts)
     }
   })
 
@@ -124,22 +128,22 @@ describe('what roles come to at an instant', () => {
     const standing = standingOf(row({ tenant_roles: [viewer], platform_bindings: [ops] }))
     const at = [before, now, after]
     expect(at.map((each) => isActive(viewer, each))).toEqual(counts)
-    expect(at.map((each) => standing.grantsAt(each).tenant.allowed.size === 1)).toEqual(counts)
-    expect(at.map((each) => standing.grantsAt(each).tenant.by_disabled.size === 0)).toEqual(counts)
-    expect(at.map((each) => standing.platformRoleAt(each) === 'platform_ops')).toEqual(counts)
+    expect(at.map((each) => heldAt(standing, each).tenant.allowed.size === 1)).toEqual(counts)
+    expect(at.map((each) => heldAt(standing, each).tenant.by_disabled.size === 0)).toEqual(counts)
+    expect(at.map((each) => heldAt(standing, each).platform_role === 'platform_ops')).toEqual(counts)
   })
 
   test('DE-09 a disabled role past its end is no reason any more', () => {
     const ended = role('tenant_viewer', { state: 'disabled', expires_at: now })
-    expect(standingOf(row({ tenant_roles: [ended] })).grantsAt(now).tenant.by_disabled.size).toBe(0)
+    expect(heldAt(standingOf(row({ tenant_roles: [ended] })), now).tenant.by_disabled.size).toBe(0)
   })
 
   test('DE-19 what was read once is judged anew at each instant', () => {
     const standing = standingOf(row({ tenant_roles: [role('tenant_viewer', { expires_at: now }), role('tenant_billing_viewer')] }))
-    expect(standing.grantsAt('2026-11-16T11:59:59.999Z').tenant.allowed.has('tenant.read')).toBe(true)
-    expect(standing.grantsAt(now).tenant.allowed.has('tenant.read')).toBe(false)
-    expect(standing.grantsAt('2026-11-16T11:59:59.999Z').tenant.allowed.has('tenant.read')).toBe(true)
-    expect(standing.grantsAt(now).tenant.allowed.has('tenant.invoice.read')).toBe(true)
+    expect(heldAt(standing, '2026-11-16T11:59:59.999Z').tenant.allowed.has('tenant.read')).toBe(true)
+    expect(heldAt(standing, now).tenant.allowed.has('tenant.read')).toBe(false)
+    expect(heldAt(standing, '2026-11-16T11:59:59.999Z').tenant.allowed.has('tenant.read')).toBe(true)
+    expect(heldAt(standing, now).tenant.allowed.has('tenant.invoice.read')).toBe(true)
   })
 
   test('RP-01 each tier has what its own roles give', () => {
@@ -148,7 +152,7 @@ describe('what roles come to at an instant', () => {
       tenant_roles: [role('tenant_viewer')],
       project_roles: [role('project_viewer')],
     }
-    const { platform, tenant, project } = standingOf(row(roles)).grantsAt(now)
+    const { platform, tenant, project } = heldAt(standingOf(row(roles)), now)
     expect(platform.allowed).toEqual(permissionsOf('platform_ops'))
     // One role alone is not copied for everybody who has it.
     expect(tenant.allowed).toBe(permissionsOf('tenant_viewer'))
@@ -157,19 +161,19 @@ describe('what roles come to at an instant', () => {
 
   test('DE-13 where nothing ends it is said once for all time; where something does, it is not', () => {
     const lasting = standingOf(row({ tenant_roles: [role('tenant_viewer')], project_roles: [custom(['storage.read'])] }))
-    expect(lasting.grantsAt('2026-11-16T11:59:59.999Z')).toBe(lasting.grantsAt(now))
+    expect(heldAt(lasting, '2026-11-16T11:59:59.999Z')).toBe(heldAt(lasting, now))
     for (const tier of ['tenant', 'project'] as const) {
       const ending = standingOf(
         row({ tenant_roles: [], project_roles: [], [`${tier}_roles`]: [role(`${tier}_viewer`, { expires_at: now })] }),
       )
-      expect(ending.grantsAt(now)).not.toBe(ending.grantsAt(now))
+      expect(heldAt(ending, now)).not.toBe(heldAt(ending, now))
     }
   })
 
   test('DE-13 people who stand alike share what that comes to; nobody shares it with one who stands otherwise', () => {
     const alike = row({ tenant_roles: [role('tenant_viewer')], project_roles: [role('project_viewer')] })
-    const { grantsAt } = standingOf(alike)
-    expect(standingOf({ ...alike, user_id: 'somebody else' }).grantsAt(now)).toBe(grantsAt(now))
+    const held = heldAt(standingOf(alike), now)
+    expect(heldAt(standingOf({ ...alike, user_id: 'somebody else' }), now)).toBe(held)
     const otherwise: Partial<StandingRow>[] = [
       { tenant_state: 'suspended' },
       { project_state: 'archived' },
@@ -182,13 +186,13 @@ describe('what roles come to at an instant', () => {
       { project_roles: [] },
       { tenant_roles: [], project_roles: [role('tenant_viewer'), role('project_viewer')] },
     ]
-    for (const said of otherwise) expect([said, standingOf({ ...alike, ...said }).grantsAt(now) === grantsAt(now)]).toEqual([said, false])
+    for (const said of otherwise) expect([said, heldAt(standingOf({ ...alike, ...said }), now) === held]).toEqual([said, false])
   })
 
   test('DE-13 for any roles: a key is allowed iff one of the roles that count gives it', () => {
     fc.assert(
       fc.property(fc.array(aRoleOf('project'), { maxLength: 5 }), (project_roles) => {
-        const { allowed, by_disabled } = standingOf(row({ project_roles })).grantsAt(now).project
+        const { allowed, by_disabled } = heldAt(standingOf(row({ project_roles })), now).project
         const counting = project_roles.filter((each) => each.expires_at === null || each.expires_at > now)
         const given = (isActive: boolean) =>
           sorted(
@@ -211,7 +215,7 @@ describe('how a service account stands', () => {
 
   test('RP-23 it has of its roles what is fit for service accounts, whichever role has it', () => {
     for (const name of ['project_owner', 'project_admin', 'project_member', 'project_viewer'] as const) {
-      const { project } = machine([role(name)]).grantsAt(now)
+      const { project } = heldAt(machine([role(name)]), now)
       expect(sorted(project.allowed)).toEqual(sorted([...permissionsOf(name)].filter(isFit)))
       for (const unfit of ['project.role.assign', 'project.role.assign_any', 'project.service_account.key.create', 'project.member.invite'])
         expect(project.allowed.has(unfit)).toBe(false)
@@ -223,11 +227,11 @@ describe('how a service account stands', () => {
       'platform.admin',
       overridePermission,
     ])
-    expect(sorted(machine([forced]).grantsAt(now).project.allowed)).toEqual(['storage.read'])
+    expect(sorted(heldAt(machine([forced]), now).project.allowed)).toEqual(['storage.read'])
   })
 
   test('RP-23 what only a disabled role would give is told, and only of what is fit', () => {
-    const { project } = machine([role('project_admin', { state: 'disabled' })]).grantsAt(now)
+    const { project } = heldAt(machine([role('project_admin', { state: 'disabled' })]), now)
     expect(project.allowed.size).toBe(0)
     expect(sorted(project.by_disabled)).toEqual(sorted([...permissionsOf('project_admin')].filter(isFit)))
   })
@@ -235,30 +239,30 @@ describe('how a service account stands', () => {
   test('RP-24 it has nothing of the platform or the tenant, whatever the row says', () => {
     const forced = { platform_bindings: [role('platform_superadmin')], role_by_column: role('platform_superadmin') }
     const standing = machine([role('project_member')], { ...forced, platform_role_source: 'transition' })
-    expect([standing.platform_roles, standing.platform_mismatch, standing.platformRoleAt(now)]).toEqual([[], null, 'platform_user'])
-    const { platform, tenant } = standing.grantsAt(now)
+    expect([standing.platform_roles, standing.platform_mismatch, heldAt(standing, now).platform_role]).toEqual([[], null, 'platform_user'])
+    const { platform, tenant } = heldAt(standing, now)
     expect([platform.allowed.size, platform.by_disabled.size, tenant.allowed.size, tenant.is_member]).toEqual([0, 0, 0, false])
   })
 
   test('TI-25 it belongs to its own project without belonging to the tenant, and to no other', () => {
-    expect(machine([]).grantsAt(now).project.is_member).toBe(true)
-    expect(machine([], { is_project_member: false }).grantsAt(now).project.is_member).toBe(false)
+    expect(heldAt(machine([]), now).project.is_member).toBe(true)
+    expect(heldAt(machine([], { is_project_member: false }), now).project.is_member).toBe(false)
     expect(machine([]).home).toBe(home)
   })
 
   test('RP-20 a role that ends by itself ends for it as well', () => {
     const standing = machine([role('project_viewer', { expires_at: now })])
-    expect(standing.grantsAt('2026-11-16T11:59:59.999Z').project.allowed.has('storage.read')).toBe(true)
-    expect(standing.grantsAt(now).project.allowed.size).toBe(0)
+    expect(heldAt(standing, '2026-11-16T11:59:59.999Z').project.allowed.has('storage.read')).toBe(true)
+    expect(heldAt(standing, now).project.allowed.size).toBe(0)
     const both = machine([role('project_viewer'), role('project_member', { expires_at: now })])
-    expect(both.grantsAt('2026-11-16T11:59:59.999Z').project.allowed.has('storage.write')).toBe(true)
-    expect(both.grantsAt(now).project.allowed.has('storage.write')).toBe(false)
+    expect(heldAt(both, '2026-11-16T11:59:59.999Z').project.allowed.has('storage.write')).toBe(true)
+    expect(heldAt(both, now).project.allowed.has('storage.write')).toBe(false)
     const lasting = machine([role('project_viewer')])
-    expect(lasting.grantsAt(now)).toBe(lasting.grantsAt('2026-11-16T11:59:59.999Z'))
+    expect(heldAt(lasting, now)).toBe(heldAt(lasting, '2026-11-16T11:59:59.999Z'))
   })
 
   test('TI-25 a suspended organization and an archived project are so for it too', () => {
-    const { tenant, project } = machine([], { tenant_state: 'suspended', project_state: 'archived' }).grantsAt(now)
+    const { tenant, project } = heldAt(machine([], { tenant_state: 'suspended', project_state: 'archived' }), now)
     expect([tenant.is_suspended, project.is_archived]).toEqual([true, true])
   })
 })
@@ -305,9 +309,10 @@ describe('how machines are read', () => {
     const bounds = { tenant_id: null, project_id: null, actions: null }
     const homes = [{ ...bounds, tenant_id: 't', project_id: 'p' }, { ...bounds, tenant_id: 't', shared_runtime_id: 'x' }, bounds]
     for (const [index, [type]] of kinds.entries()) {
-      const { home, platform_roles, platform_mismatch, platformRoleAt } = (await read(type)).found[1]!
+      const standing = (await read(type)).found[1]!
+      const { home, platform_roles, platform_mismatch } = standing
       expect([type, home]).toEqual([type, homes[index]])
-      expect([type, platform_roles, platform_mismatch, platformRoleAt(now)]).toEqual([type, [], null, 'platform_user'])
+      expect([type, platform_roles, platform_mismatch, heldAt(standing, now).platform_role]).toEqual([type, [], null, 'platform_user'])
     }
   })
 
@@ -359,7 +364,7 @@ describe('how standings are read', () => {
       const [alice, nora, bella, ...more] = await read(reader, keys)
       expect([alice?.user_id, nora, bella?.user_id, more]).toEqual(['alice', undefined, 'bella', []])
       expect(alice).not.toHaveProperty('n')
-      expect(alice!.grantsAt(now).tenant.allowed).toEqual(permissionsOf('tenant_viewer'))
+      expect(heldAt(alice!, now).tenant.allowed).toEqual(permissionsOf('tenant_viewer'))
     }
     const columns = [
       ['alice', 'nora', 'bella'],

@@ -4,7 +4,7 @@ import type { Reader } from '../db/database.ts'
 import { type Source, want } from '../epochs/fresh.ts'
 import type { PlatformMismatch } from '../work/work.ts'
 import { delegatedKeys, isFitForServiceAccounts, isGrantable, operatorKeys, type Tier } from './actions.ts'
-import { type BuiltinRoleName, defaultPlatformRole, highestPlatformRole, isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
+import { type BuiltinRoleName, highestPlatformRole, isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
 import type { DecisionInput, Grants, TokenBounds } from './decide.ts'
 import { liveNodes } from './node-standing-queries.ts'
 import { type OperatorStandingRow, operatorStandingsOf } from './operator-standing-queries.ts'
@@ -19,12 +19,16 @@ export interface Standing extends StandingRow {
   /** The platform roles that count, by the source that is in force. */
   readonly platform_roles: readonly BoundRole[]
   readonly platform_mismatch: PlatformMismatch | null
-  /** What the roles come to at an instant: bindings end by themselves. */
-  grantsAt(now: string): TierGrants
-  /** The highest platform role that counts, for the record. */
-  platformRoleAt(now: string): BuiltinRoleName
+  /** What the roles come to: once for all time, or at an instant where something of it ends by itself. */
+  readonly comes_to: Held | ((now: string) => Held)
 }
-export type TierGrants = Pick<DecisionInput, Tier>
+
+/** What somebody has by his roles. */
+export interface Held extends Pick<DecisionInput, Tier> {
+  /** The highest platform role that counts, for the record. */
+  readonly platform_role: BuiltinRoleName
+}
+export const heldAt = ({ comes_to }: Standing, now: string): Held => (typeof comes_to === 'function' ? comes_to(now) : comes_to)
 
 export interface StandingKey {
   readonly user_id: string
@@ -64,7 +68,8 @@ const grantsIn = (tier: Tier, bound: readonly BoundRole[], now: string): Grants 
 
 const isNot = (state: string, found: string | null) => found !== null && found !== state
 
-const worked = (row: StandingRow, platform_roles: readonly BoundRole[], now: string): TierGrants => ({
+const worked = (row: StandingRow, platform_roles: readonly BoundRole[], now: string): Held => ({
+  platform_role: highestPlatformRole(platform_roles.filter((role) => isActive(role, now)).map(({ name }) => name)),
   platform: grantsIn('platform', platform_roles, now),
   tenant: {
     ...grantsIn('tenant', row.tenant_roles, now),
@@ -80,28 +85,23 @@ const worked = (row: StandingRow, platform_roles: readonly BoundRole[], now: str
 })
 
 /** A service account belongs to its project and to no tenant, and has of its roles what is fit for it. */
-const workedOfMachine = (row: StandingRow, now: string): TierGrants => {
-  const { platform, tenant, project } = worked(row, [], now)
-  return { platform, tenant, project: { ...project, ...fitting(project), is_member: row.is_project_member } }
+const workedOfMachine = (row: StandingRow, now: string): Held => {
+  const held = worked(row, [], now)
+  return { ...held, project: { ...held.project, ...fitting(held.project), is_member: row.is_project_member } }
 }
 
-export const standingOfMachine = (row: StandingRow, home: TokenBounds): Standing => {
-  // Where nothing of it ends, it can be said once for all time.
-  const always = row.project_roles.some(ends) ? undefined : workedOfMachine(row, '')
-  return {
-    ...row,
-    home,
-    platform_roles: [],
-    platform_mismatch: null,
-    platformRoleAt: () => defaultPlatformRole,
-    grantsAt: (now) => always ?? workedOfMachine(row, now),
-  }
-}
+export const standingOfMachine = (row: StandingRow, home: TokenBounds): Standing => ({
+  comes_to: row.project_roles.some(ends) ? (now) => workedOfMachine(row, now) : workedOfMachine(row, ''),
+  ...row,
+  home,
+  platform_roles: [],
+  platform_mismatch: null,
+})
 
 const ends = ({ expires_at, grace_until }: BoundRole): boolean => expires_at !== null || grace_until !== null
 
 /** Most people have one of a few combinations of roles: what these come to is worked out once and held once. */
-const shared = new LRUCache<string, TierGrants>({ max: 10_000 })
+const shared = new LRUCache<string, Held>({ max: 10_000 })
 /** All of a role that has a say in what it gives. */
 const named = (roles: readonly BoundRole[]) =>
   roles.map(({ name, is_builtin, state, permissions }) => [name, is_builtin, state, permissions])
@@ -112,18 +112,17 @@ const combinationOf = (row: StandingRow, platform_roles: readonly BoundRole[]): 
     [row.project_state, row.is_project_member, named(row.project_roles)],
   ])
 
-export const standingOf = (row: StandingRow): Standing => {
-  const platform_roles = platformRolesOf(row)
-  const known = { ...row, platform_roles, platform_mismatch: mismatchOf(row) }
-  const highestAt = (now: string) => highestPlatformRole(platform_roles.filter((role) => isActive(role, now)).map(({ name }) => name))
-  if ([...platform_roles, ...row.tenant_roles, ...row.project_roles].some(ends))
-    return { ...known, platformRoleAt: highestAt, grantsAt: (now) => worked(row, platform_roles, now) }
-  // Nothing of it ends: it can be said once for all time.
+const comesTo = (row: StandingRow, platform_roles: readonly BoundRole[]): Standing['comes_to'] => {
+  if ([...platform_roles, ...row.tenant_roles, ...row.project_roles].some(ends)) return (now) => worked(row, platform_roles, now)
   const combination = combinationOf(row, platform_roles)
   const always = shared.get(combination) ?? worked(row, platform_roles, '')
   shared.set(combination, always)
-  const highest = highestAt('')
-  return { ...known, platformRoleAt: () => highest, grantsAt: () => always }
+  return always
+}
+
+export const standingOf = (row: StandingRow): Standing => {
+  const platform_roles = platformRolesOf(row)
+  return { comes_to: comesTo(row, platform_roles), ...row, platform_roles, platform_mismatch: mismatchOf(row) }
 }
 
 /** In the order of the keys; undefined for somebody unknown. */
@@ -191,16 +190,14 @@ const standingOfOperator = (row: OperatorStandingRow): Standing => {
   }
   const home = { tenant_id: home_tenant_id, project_id: null, shared_runtime_id: user_id, actions: null }
   const delegated = delegated_actions.flatMap((word) => (Object.hasOwn(delegatedKeys, word) ? delegatedKeys[word]! : []))
-  const { platform, tenant, project } = worked(stranger, [], '')
+  const held = worked(stranger, [], '')
   const allowed: ReadonlySet<string> = new Set([...operatorKeys, ...delegated])
-  const grants = { platform, tenant: { ...tenant, allowed }, project: { ...project, is_eligible } }
   return {
+    comes_to: { ...held, tenant: { ...held.tenant, allowed }, project: { ...held.project, is_eligible } },
     ...stranger,
     home,
     platform_roles: [],
     platform_mismatch: null,
-    platformRoleAt: () => defaultPlatformRole,
-    grantsAt: () => grants,
   }
 }
 

@@ -1,6 +1,6 @@
 import type { readMyPermissions as Op } from '@gatehouse/contract/decisions'
 import { type Action, actions, isForGlobalRules } from '../authz/actions.ts'
-import type { Decision } from '../authz/decide.ts'
+import { type Decision, describedBy } from '../authz/decide.ts'
 import type { Facts } from '../authz/facts.ts'
 import type { Asking } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
@@ -11,11 +11,13 @@ import { readQuestions } from './question.ts'
 const everyAction = Object.keys(actions) as Action[]
 
 /** Denied for want of what only a particular request could say: no rule is known to hold, but one may. */
-const isConditional = (action: Action, { policy_source }: Decision, { constraints, attributesIn }: Facts): boolean =>
-  policy_source === 'policy_values' &&
-  !effectiveRules(isForGlobalRules(action) ? globalRules(constraints) : constraints).some(
-    (rule) => covers(rule, action) && surelyDenies(rule, attributesIn),
-  )
+const isConditional = (action: Action, { policy_source }: Decision, facts: Facts): boolean => {
+  if (policy_source !== 'policy_values') return false
+  const { constraints } = facts
+  const described = describedBy(facts)
+  const rules = effectiveRules(isForGlobalRules(action) ? globalRules(constraints) : constraints)
+  return !rules.some((rule) => covers(rule, action) && surelyDenies(rule, described))
+}
 
 /** Every action, judged in one place at one moment: so it cannot disagree with a decision. */
 export const readMyPermissions: Asking<typeof Op> = async (asker, { query }) => {

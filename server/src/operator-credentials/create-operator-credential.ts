@@ -1,7 +1,7 @@
 import type { createOperatorCredential as Op } from '@gatehouse/contract/operator-credentials'
 import { record } from '../audit/record.ts'
 import { authorityOf } from '../authz/authorize.ts'
-import { readStandingsOf } from '../authz/standing.ts'
+import { heldAt, readStandingsOf } from '../authz/standing.ts'
 import type { Answering } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
@@ -21,7 +21,7 @@ import { countLiveOperatorKeys, findOperatorKey, insertOperatorKey } from './ope
 const requireAuthority = async (work: Work, organization: Managing, { id }: RuntimeRow): Promise<void> => {
   const place = { user_id: id, tenant_id: organization.id, project_id: null }
   const [standing] = await readStandingsOf(work.tx, 'shared_runtime_operator', [place])
-  requireWithinCeiling({ ...authorityOf(organization), may_override: false }, 'tenant', standing!.grantsAt(work.now).tenant.allowed)
+  requireWithinCeiling({ ...authorityOf(organization), may_override: false }, 'tenant', heldAt(standing!, work.now).tenant.allowed)
 }
 
 /** A new credential with a secret that nobody will see again, beside those that there are. */

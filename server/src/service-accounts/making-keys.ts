@@ -1,6 +1,6 @@
 import type { PublicJwk, ServiceAccount, ServiceAccountKey } from '@gatehouse/contract/service-accounts'
 import { authorityOf } from '../authz/authorize.ts'
-import { readStandingsOf } from '../authz/standing.ts'
+import { heldAt, readStandingsOf } from '../authz/standing.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { requireRoom } from '../policies/require-room.ts'
@@ -17,7 +17,7 @@ type Making = AccountsOf<'project.service_account.key.create'>
 const requireAuthority = async (work: Work, project: Making, account: ServiceAccount): Promise<void> => {
   const place = { user_id: account.id, tenant_id: project.org_id, project_id: project.id }
   const [standing] = await readStandingsOf(work.tx, 'service_account', [place])
-  const { allowed, by_disabled } = standing!.grantsAt(work.now).project
+  const { allowed, by_disabled } = heldAt(standing!, work.now).project
   requireWithinCeiling(authorityOf(project), 'project', [...allowed, ...by_disabled])
 }
 

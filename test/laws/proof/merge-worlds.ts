@@ -10,7 +10,7 @@ import {
 } from '../../../server/src/authz/actions.ts'
 import { permissionsOf } from '../../../server/src/authz/catalogue.ts'
 import { type Decision, type DecisionInput, type Elevation, scopeOf, type TokenBounds } from '../../../server/src/authz/decide.ts'
-import { standingOf, strangerRow } from '../../../server/src/authz/standing.ts'
+import { heldAt, standingOf, strangerRow } from '../../../server/src/authz/standing.ts'
 import type { BoundRole } from '../../../server/src/authz/standing-queries.ts'
 import type { Constraint, ScopeType } from '../../../server/src/policies/constraint.ts'
 import { actionNames } from '../random-world.ts'
@@ -221,7 +221,7 @@ const bindingsOf = (name: string) =>
     }),
   )
 const whatTheyGive = (roles: readonly BoundRole[], key: KeyOf) => {
-  const { project } = standingOf({ ...strangerRow(me), project_roles: [...roles] }).grantsAt(now)
+  const { project } = heldAt(standingOf({ ...strangerRow(me), project_roles: [...roles] }), now)
   return { isAllowed: project.allowed.has(keys[key]), isByDisabled: project.by_disabled.has(keys[key]) }
 }
 interface Roles {
@@ -387,7 +387,7 @@ const placesOf = (yes: readonly string[]) =>
   })
 export const questionNames: readonly string[] = names
 
-const attributesIn: DecisionInput['attributesIn'] = () => ({ region: 'eu' }) as never
+const attributes: DecisionInput['attributes'] = { region: 'eu' }
 const noKeys: ReadonlySet<string> = new Set()
 const everyRelation = new Set(Object.keys(relationKeys)) as DecisionInput['resource']['relations']
 const noRelation: DecisionInput['resource']['relations'] = new Set()
@@ -451,7 +451,7 @@ const inputOf = (tier: string, sets: ReturnType<typeof setsFor>, parts: Parts): 
     now,
     elevations: parts.elevations,
     constraints: parts.rules.chain,
-    attributesIn,
+    attributes,
   }
 }
 
