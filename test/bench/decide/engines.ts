@@ -1,52 +1,63 @@
-import { bitset } from './bitset.ts'
-import { casbin } from './casbin.ts'
-import { casl } from './casl.ts'
-import { cedar } from './cedar.ts'
-import type { Engine } from './engine.ts'
-import { type Findings, inTurns, perSecond, rateInFlight, rateOf, table } from './measure.ts'
-import { opa } from './opa.ts'
-import { ours } from './ours.ts'
-import { type Question, questionsAbout, sampleOf } from './questions.ts'
-import { openStore } from './store.ts'
+import { once } from 'node:events'
+import type { Entry, Order } from './contestant.ts'
+import { child, ended } from './http.ts'
+import { type Findings, inTurns, perSecond, table } from './measure.ts'
+import type { Question } from './questions.ts'
 import type { World } from './world.ts'
 
 const principals = 10_000
-const peers: readonly Engine[] = [casl, opa, cedar, casbin]
+const ours = 'gatehouse'
+const floor = 'bare Map and bitset'
+const peers = ['CASL', 'opa-wasm', 'cedar-wasm', 'casbin']
+
+const enter = async (entry: Entry) => {
+  const contestant = child('./contestant.ts')
+  const end = once(contestant, 'exit').then(([code]) => {
+    throw new Error(`${entry.name} ended with ${code}`)
+  })
+  // Heard only while it is waited for: in the end all of them leave.
+  end.catch(() => {})
+  const tell = async (what: Entry | Order): Promise<unknown> => {
+    const answer = once(contestant, 'message')
+    contestant.send(what)
+    return (await Promise.race([answer, end]))[0]
+  }
+  const { questions, is_cold } = (await tell(entry)) as { questions: Question[]; is_cold: boolean }
+  return { ...entry, questions, is_cold, tell, leave: () => ended(contestant) }
+}
+type Contestant = Awaited<ReturnType<typeof enter>>
 
 /** Nobody is timed who answers differently: the name and the first question of whoever does. */
-const requireParity = async (
-  name: string,
-  expected: readonly boolean[],
-  questions: readonly Question[],
-  ask: (question: Question, lane: number) => boolean | Promise<boolean>,
-) => {
-  for (const [index, question] of questions.entries())
-    if ((await ask(question, 0)) !== expected[index])
-      throw new Error(`${name} says ${!expected[index]} and gatehouse ${expected[index]} to ${JSON.stringify(question)}`)
+const requireParity = async (contestants: readonly Contestant[]) => {
+  let expected: readonly boolean[] | undefined
+  for (const { name, questions, tell } of contestants)
+    for (const [index, said] of ((await tell('answer')) as boolean[][]).entries()) {
+      expected ??= said
+      const other = said.findIndex((each, at) => each !== expected![at])
+      if (other >= 0 || said.length !== expected.length)
+        throw new Error(
+          `${name}, ${['prepared', 'cold'][index]}, says ${said[other]} to ${JSON.stringify(questions[other])}; ${ours} does not`,
+        )
+    }
+  console.log(
+    `parity: ${expected!.length} questions, ${expected!.filter(Boolean).length} allowed, the same in every engine, prepared and cold`,
+  )
 }
 
 const times = (figure: number) => `${figure >= 10 ? figure.toFixed(0) : figure.toFixed(2)}×`
 
 export const compareEngines = async (world: World): Promise<Findings> => {
   await world.growTo(principals)
-  const store = openStore(world.appUrl)
+  const contestants: Contestant[] = []
   try {
-    const questions = questionsAbout(sampleOf(principals, principals), 2 * principals, principals)
-    const some = questions.filter((_, index) => index % 10 === 0)
-    // One after the other: some hold the thread for seconds while they take the world in.
-    const prepared = []
-    for (const { name, prepare } of [ours, bitset, ...peers]) prepared.push({ name, ask: await prepare(store, questions) })
-    const cold = []
-    for (const { name, cold: open } of [ours, ...peers]) cold.push({ name, ask: await open(store) })
-    const expected = some.map(prepared[0]!.ask)
-    for (const { name, ask } of prepared) await requireParity(`${name}, prepared,`, expected, some, ask)
-    for (const { name, ask } of cold) await requireParity(`${name}, cold,`, expected, some, ask)
-    const allowed = expected.filter(Boolean).length
-    console.log(`parity: ${some.length} questions, ${allowed} allowed, the same in every engine, prepared and cold`)
+    // One after the other: some are busy for seconds while they take the world in.
+    for (const name of [ours, floor, ...peers]) contestants.push(await enter({ name, url: world.appUrl, principals }))
+    await requireParity(contestants)
 
-    const fast = await inTurns(prepared.map(({ name, ask }) => ({ name, measure: () => rateOf(ask, questions, 1) })))
-    const slow = await inTurns(cold.map(({ name, ask }) => ({ name, measure: () => rateInFlight(ask, questions, 2) })))
-    const [mine, mineCold] = [fast.get(ours.name)!, slow.get(ours.name)!]
+    const running = (order: Order) => (each: Contestant) => ({ name: each.name, measure: () => each.tell(order) as Promise<number> })
+    const fast = await inTurns(contestants.map(running('run prepared')), 5)
+    const slow = await inTurns(contestants.filter(({ is_cold }) => is_cold).map(running('run cold')))
+    const [mine, mineCold] = [fast.get(ours)!, slow.get(ours)!]
     const figures = table(
       ['engine', 'prepared/s', 'gatehouse is', 'cold/s', 'gatehouse is'],
       [...fast].map(([name, rate]) => {
@@ -54,21 +65,21 @@ export const compareEngines = async (world: World): Promise<Findings> => {
         return [
           name,
           perSecond(rate),
-          name === ours.name ? '' : times(mine / rate),
+          name === ours ? '' : times(mine / rate),
           coldRate ? perSecond(coldRate) : '',
-          coldRate && name !== ours.name ? times(mineCold / coldRate) : '',
+          coldRate && name !== ours ? times(mineCold / coldRate) : '',
         ]
       }),
     )
     return {
       figures,
       promises: [
-        { what: 'prepared, ahead of every peer', is_kept: peers.every(({ name }) => mine > fast.get(name)!) },
-        { what: 'cold from the tables, ahead of every peer', is_kept: peers.every(({ name }) => mineCold > slow.get(name)!) },
-        { what: 'prepared, within 10× of a bare Map and bitset', is_kept: mine * 10 >= fast.get(bitset.name)! },
+        { what: 'prepared, ahead of every peer', is_kept: peers.every((name) => mine > fast.get(name)!) },
+        { what: 'cold from the tables, ahead of every peer', is_kept: peers.every((name) => mineCold > slow.get(name)!) },
+        { what: 'prepared, within 10× of a bare Map and bitset', is_kept: mine * 10 >= fast.get(floor)! },
       ],
     }
   } finally {
-    await store.close()
+    for (const { leave } of contestants) await leave()
   }
 }

@@ -50,7 +50,7 @@ export const rateInFlight = async (
   return run(seconds * 1000)
 }
 
-/** The median of three rounds, in which the contestants take turns: what disturbs the machine disturbs them all. */
+/** The median of the rounds, in which the contestants take turns: what disturbs the machine disturbs them all. */
 export const inTurns = async <Name extends string>(
   contestants: readonly { name: Name; measure: () => Promise<number> | number }[],
   rounds = 3,
