@@ -162,7 +162,8 @@ export const MyPermissions = Exactly({
   ...revision,
   permissions: Type.Array(ActionKey, { description: 'What is allowed there now.' }),
   conditional: Type.Array(ActionKey, {
-    description: 'What is allowed unless a constraint denies the particular request, by its region, model, size, flags, address or time.',
+    description:
+      'What a constraint denies only because nothing is said of region, model, size or flags. Address and time are those of the asking.',
   }),
 })
 

@@ -246,6 +246,38 @@ describe('me/permissions', () => {
     }
   })
 
+  test('DE-10 DE-23 conditional is what a rule denies only for want of what this request does not say; what is known of it settles the others', async () => {
+    const everywhere = ['0.0.0.0/0', '::/0']
+    const rules: [action: string, condition: object][] = [
+      ['allocation.create', { not_in: { region: ['eu-north'] } }],
+      ['workload.manage', { any: [{ at_least: { gpus: 8 } }] }],
+      // A guard settles it as long as nothing is said.
+      ['allocation.release', { present: ['sku'], in: { sku: ['h100'] } }],
+      ['storage.read', { not_within: { source_ip: everywhere } }],
+      ['storage.write', { within: { source_ip: everywhere } }],
+      ['workload.read', { in: { weekday: [1, 2, 3, 4, 5, 6, 7] } }],
+      ['workload.token.issue', { in: { resource_type: ['project'] } }],
+      // One that could not be judged, and one that surely denies.
+      ['terminal.connect', { not_in: { region: ['eu-north'] } }],
+      ['terminal.connect', { in: { actor_type: ['user'] } }],
+    ]
+    const place = `/api/v1/projects/${project.aurora}/policies/constraints`
+    const before = (await mine('amara', `?project_id=${project.aurora}`)).body
+    expect(before.permissions).toEqual(expect.arrayContaining(rules.map(([action]) => action)))
+    for (const [index, [action, condition]] of rules.entries()) {
+      const body = { key: `mine-${index}`, actions: [action], condition }
+      expect((await live.call('alice', 'POST', place, { body })).status).toBe(201)
+    }
+    const { permissions, conditional } = (await mine('amara', `?project_id=${project.aurora}`)).body
+    expect(conditional.toSorted()).toEqual(['allocation.create', 'workload.manage'])
+    const ruled = new Set(rules.map(([action]) => action).filter((action) => !['allocation.release', 'storage.read'].includes(action)))
+    expect(permissions).toEqual(before.permissions.filter((action: string) => !ruled.has(action)))
+    const said = { region: 'eu-north', gpus: 1 }
+    for (const action of conditional)
+      expect((await ask('amara', { action, resource: inProject(), attributes: said })).body).toMatchObject({ decision: 'allow' })
+    await live.sql(`delete from policy_constraints where key like 'mine-%'`)
+  })
+
   test('of a place that is foreign or does not exist: not found, alike', async () => {
     for (const query of [`?org_id=${org.borealis}`, `?org_id=${newId('org')}`])
       expect((await mine('alice', query)).body).toMatchObject({ code: 'organization_not_found' })
