@@ -87,7 +87,7 @@ const conditions = [
 ] as const
 type Holds = Record<(typeof conditions)[number], boolean>
 
-// Belonging gives these two without any role, and these five are the person's own: no rule takes them away.
+// Belonging gives these two without any role, and these seven are the person's own: no rule takes them away.
 const givenByBelonging = ['tenant.project.read_own', 'project.read']
 const personal = [
   'me.read',
@@ -140,6 +140,15 @@ const worldOf = (action: Action, is: Holds) => {
 
 const spelled = ({ decision, reason_code, applied_scope, policy_source }: Decision) =>
   `${decision} ${reason_code} ${applied_scope} ${policy_source}`
+
+test('DE-13 an answer is given to everybody who gets the same one, and nobody can change it for the others', () => {
+  const answers = new Set(caseFiles.flatMap(casesIn).map(({ action, given }) => decide(known(action), inputOf(known(action), given))))
+  const told = [...answers].map(spelled)
+  expect(new Set(told).size).toBe(told.length)
+  for (const reason of ['allow null', ...reasons.map((each) => `deny ${each}`)])
+    expect({ reason, given: told.some((each) => each.startsWith(reason)) }).toEqual({ reason, given: true })
+  expect([...answers].filter((each) => !Object.isFrozen(each))).toEqual([])
+})
 
 test('DE-04 D5 for every action, every combination of the steps is decided by the first that holds, and each reason decides often', () => {
   const wrong: string[] = []
