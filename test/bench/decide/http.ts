@@ -19,8 +19,10 @@ export const child = (file: string): ChildProcess =>
   fork(fileURLToPath(new URL(file, import.meta.url)), [], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
 
 export const ended = async (process: ChildProcess): Promise<void> => {
+  // What ended by itself is not there to be told, and why it did is what the bench must end with.
+  if (process.exitCode !== null || process.signalCode !== null) return
   const exit = once(process, 'exit')
-  process.disconnect()
+  if (process.connected) process.disconnect()
   await exit
 }
 
