@@ -1,6 +1,6 @@
 import { attributeNames } from '@gatehouse/contract/conditions'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type Action, actions } from './actions.ts'
 import { attributesIn, carriedBy, localTime } from './attributes.ts'
 
@@ -49,6 +49,14 @@ describe('which minute and weekday it is', () => {
 
   test.each(['Mars/Olympus', '', 'UTC; drop', 'Europe'])('DE-23 in a zone called "%s" it is no time', (zone) => {
     expect(localTime('2026-11-16T12:00:00Z', zone)).toEqual(unreadable)
+  })
+
+  test('DE-10 a zone is one zone however its letters are written, so that no rule can make what is kept of zones grow', () => {
+    const formats = vi.spyOn(Intl, 'DateTimeFormat')
+    for (const zone of ['Pacific/Chatham', 'pacific/chatham', 'PACIFIC/CHATHAM', 'pAcIfIc/cHaThAm'])
+      expect(localTime('2026-11-16T12:00:00Z', zone)).toEqual({ minute_of_day: 105, weekday: 2 })
+    expect(formats).toHaveBeenCalledTimes(1)
+    formats.mockRestore()
   })
 
   test('DE-13 whatever stands for an instant and a zone, there is an answer in bounds or none', () => {

@@ -14,8 +14,10 @@ export interface RequestAttributes extends Omit<Attributes, 'minute_of_day' | 'w
   readonly time?: unknown
 }
 
+/** One for each zone, of which there are some hundreds; a name in other letters is no other zone, or there would be no end of them. */
 const formats = new Map<string, Intl.DateTimeFormat>()
-const formatOf = (zone: string): Intl.DateTimeFormat => {
+const formatOf = (name: string): Intl.DateTimeFormat => {
+  const zone = name.toLowerCase()
   const known = formats.get(zone)
   if (known) return known
   const format = new Intl.DateTimeFormat('en-GB', {
