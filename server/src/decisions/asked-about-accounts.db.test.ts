@@ -129,3 +129,25 @@ test('DE-14 where a token is in the way, a service account is told what else wou
       'Nothing would do: no token of this machine reaches this action there.',
     ])
 })
+
+test('DE-14 who reads the roles of a project and none of its organization is told of people outside the project what is told of none', async () => {
+  const machine = await madeIn(aurora, 'project_viewer')
+  const authorization = `Bearer ${(await machine.ask()).body.access_token}`
+  const ask = async (id: string, path: string, person: string | null = null) => {
+    const body = { actor: { type: 'user', id }, action: 'storage.read', resource: inProject }
+    const headers = person === null ? { authorization } : {}
+    return told(await live.call(person, 'POST', `/api/v1/authz/${path}`, { body, headers }))
+  }
+  const [outside, inside] = [seeded.user('anna'), seeded.user('axel')]
+  const disable = `update users set disabled_at = now(), disabled_by = id, disable_reason = 'test' where id = any($1)`
+  await live.sql(disable, [[outside, inside]])
+  for (const path of ['decisions', 'explain']) {
+    const unknown = await ask(newId('nobody'), path)
+    expect(unknown).toMatchObject([200, { decision: 'deny', reason_code: 'membership_missing' }])
+    expect(await ask(outside, path)).toEqual(unknown)
+    // One of the project's own is known there, and everybody of the organization to who reads its roles.
+    expect(await ask(inside, path)).toMatchObject([200, { reason_code: 'actor_disabled' }])
+    expect(await ask(outside, path, 'asha')).toMatchObject([200, { reason_code: 'actor_disabled' }])
+  }
+  await live.sql(`update users set disabled_at = null, disabled_by = null, disable_reason = null where id = any($1)`, [[outside, inside]])
+})

@@ -65,9 +65,12 @@ const veiled = (actor: AskedActor, asked: Asked, found: Standing | undefined, ca
   if (!hasRecord(actor) || !found) return stranger(actor)
   // Whoever asks in a project need not be one who reads what its tenant runs.
   if (actor.type === 'shared_runtime_operator' && !isAllowed('tenant.shared_runtime.read', caller)) return stranger(actor)
-  const isStranger = found.home ? !isAtHome(found.home, asked) : found.is_disabled && !found.is_tenant_member
+  const isStranger = found.home ? !isAtHome(found.home, asked) : found.is_disabled && !isAmongKnown(found, caller)
   return isStranger ? stranger(actor) : found
 }
+/** Nor need he be one who reads its people: those of the project he knows, and all of the tenant if he reads the roles there. */
+const isAmongKnown = ({ is_tenant_member, is_project_member }: Standing, caller: Facts): boolean =>
+  is_tenant_member && (is_project_member || isAllowed('tenant.role.read', caller))
 
 const isAllowed = (action: Action, facts: Facts) => decide(action, facts).decision === 'allow'
 
