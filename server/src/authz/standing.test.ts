@@ -189,6 +189,48 @@ describe('what roles come to at an instant', () => {
     for (const said of otherwise) expect([said, heldAt(standingOf({ ...alike, ...said }), now) === held]).toEqual([said, false])
   })
 
+  test('DE-13 C4 for anybody, and whoever stands nearly as he does: what is shared is what it would come to for him alone', () => {
+    const said = { name: fc.constantFrom('tenant_viewer', 'project_viewer', 'custom'), is_builtin: fc.boolean() }
+    const anyRole = fc.record({
+      ...said,
+      state: fc.constantFrom('active', 'disabled'),
+      permissions: fc.subarray(['tenant.read', 'storage.read']),
+    })
+    const someRoles = fc.array(
+      anyRole.map(({ name, ...rest }) => role(name, rest)),
+      { maxLength: 2 },
+    )
+    const anybody = fc.record({
+      platform_bindings: fc.array(fc.constantFrom(role('platform_ops'), role('platform_superadmin')), { maxLength: 2 }),
+      tenant_state: fc.constantFrom(null, 'active', 'suspended'),
+      is_tenant_member: fc.boolean(),
+      tenant_roles: someRoles,
+      project_state: fc.constantFrom(null, 'active', 'archived'),
+      is_project_member: fc.boolean(),
+      project_roles: someRoles,
+    })
+    const differences: ((each: BoundRole) => BoundRole)[] = [
+      (each) => ({ ...each, name: each.name === 'platform_ops' ? 'platform_superadmin' : 'tenant_member' }),
+      (each) => ({ ...each, is_builtin: !each.is_builtin }),
+      (each) => ({ ...each, state: each.state === 'active' ? 'disabled' : 'active' }),
+      (each) => ({ ...each, permissions: each.permissions.length > 0 ? [] : ['tenant.read', 'storage.read'] }),
+    ]
+    // Over, so that it gives nothing; but whoever has something that ends shares with nobody.
+    const over = role('project_owner', { expires_at: now })
+    fc.assert(
+      fc.property(anybody, (drawn) => {
+        const near = (['platform_bindings', 'tenant_roles', 'project_roles'] as const).flatMap((where) =>
+          differences.map((changed) => ({ ...drawn, [where]: drawn[where].map(changed) })),
+        )
+        for (const each of [drawn, ...near]) {
+          const alone = standingOf(row({ ...each, project_roles: [...each.project_roles, over] }))
+          expect(heldAt(standingOf(row(each)), now)).toEqual(heldAt(alone, now))
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
   test('DE-13 for any roles: a key is allowed iff one of the roles that count gives it', () => {
     fc.assert(
       fc.property(fc.array(aRoleOf('project'), { maxLength: 5 }), (project_roles) => {
