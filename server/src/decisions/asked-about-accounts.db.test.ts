@@ -151,3 +151,29 @@ test('DE-14 who reads the roles of a project and none of its organization is tol
   }
   await live.sql(`update users set disabled_at = null, disabled_by = null, disable_reason = null where id = any($1)`, [[outside, inside]])
 })
+
+test('DE-19 where a machine is asked about away from home, the revision moves with what happens to it at home', async () => {
+  const { service_account_id: id } = await madeIn(aurora, 'project_member')
+  for (const resource of [{ type: 'platform' }, { type: 'organization', id: org.borealis }]) {
+    const question = { actor: { type: 'service_account', id }, action: 'me.read', resource }
+    const ask = async () => {
+      const { body } = await live.call('ada', 'POST', '/api/v1/authz/decisions', { body: question })
+      const { body: batch } = await live.call('ada', 'POST', '/api/v1/authz/decisions/batch', { body: { questions: [question] } })
+      expect(batch).toMatchObject({ revision: body.revision, decisions: [{ decision: body.decision }] })
+      return [body.decision, body.revision]
+    }
+    const [allowed, before] = await ask()
+    expect([allowed, before]).toEqual(['allow', (await ask())[1]])
+    await live.sql(
+      `update service_accounts set state = 'disabled', disabled_at = now(), disabled_by = $2, disable_reason = 'rests' where id = $1`,
+      [id, seeded.user('alice')],
+    )
+    const [denied, after] = await ask()
+    expect(denied).toBe('deny')
+    expect(after).not.toBe(before)
+    await live.sql(
+      `update service_accounts set state = 'active', disabled_at = null, disabled_by = null, disable_reason = null where id = $1`,
+      [id],
+    )
+  }
+})

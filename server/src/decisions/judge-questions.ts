@@ -1,6 +1,7 @@
 import type { DecidedBy } from '@gatehouse/contract/decisions'
 import { type Action, actions, isFitForServiceAccounts, overridePermission, type Tier } from '../authz/actions.ts'
 import { requireAllowed } from '../authz/authorize.ts'
+import { defaultPlatformRole } from '../authz/catalogue.ts'
 import {
   type AppliedScope,
   type Decision,
@@ -13,9 +14,9 @@ import {
 } from '../authz/decide.ts'
 import { blank, type Facts, factsOf, mayKnow, nobody } from '../authz/facts.ts'
 import { nowhere } from '../authz/kind.ts'
-import { isActive, isLive, permissionsIn, type Standing, wantStanding } from '../authz/standing.ts'
+import { heldAt, isActive, isLive, permissionsIn, type Standing, wantStanding } from '../authz/standing.ts'
 import type { BoundRole } from '../authz/standing-queries.ts'
-import type { Wanted } from '../epochs/fresh.ts'
+import type { FreshReader, Wanted } from '../epochs/fresh.ts'
 import { revisionOf } from '../epochs/moment.ts'
 import type { Asker } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
@@ -87,18 +88,35 @@ const readableTo = (facts: Facts, global: boolean): Readable => ({
 
 const selfRelation = ['self'] as const
 
+/** The tenant that a machine lives in: wherever it is asked about, what is said of it rests on that. */
+const homeOf = (standing: Standing | undefined): string | null => standing?.home?.tenant_id ?? null
+
+/** All that these questions rest on, true at one moment: the standings and the rules, in the order of the questions. */
+const readFor = async (caller: AskedActor, fresh: FreshReader, questions: readonly Asked[]) => {
+  const wanted: Wanted<unknown>[] = []
+  const others: number[] = []
+  for (const asked of questions) {
+    wanted.push(wantOf(caller, asked))
+    if (!isCaller(caller, asked.actor)) others.push(wanted.push(wantOf(asked.actor, asked)) - 1)
+    wanted.push(wantChain(asked.place))
+  }
+  const known = await fresh.read(wanted)
+  const { moment, values } = known
+  // Only who may know of every tenant is told by the revision what moved elsewhere.
+  const callers = values[0] as Standing | undefined
+  if (others.length === 0 || !callers || heldAt(callers, moment.now).platform_role === defaultPlatformRole) return known
+  const homes = new Set(others.map((index) => homeOf(values[index] as Standing | undefined)))
+  const untold = [...homes].filter((tenant_id) => tenant_id !== null && !moment.epochs.has(tenant_id))
+  // A machine never moves: what is read once more, now with its home, is of the same homes.
+  return untold.length === 0 ? known : fresh.read([...wanted, ...untold.map((tenant_id) => wantChain({ tenant_id, project_id: null }))])
+}
+
 /** Answers all questions from the facts of one moment. Throws where the caller may not ask. */
 export const judgeQuestions = async (
   { actor: caller, fresh, trail, source_ip }: Asker,
   questions: readonly Asked[],
 ): Promise<{ revision: string; judged: Judged[] }> => {
-  const wanted: Wanted<unknown>[] = []
-  for (const asked of questions) {
-    wanted.push(wantOf(caller, asked))
-    if (!isCaller(caller, asked.actor)) wanted.push(wantOf(asked.actor, asked))
-    wanted.push(wantChain(asked.place))
-  }
-  const { moment, values } = await fresh.read(wanted)
+  const { moment, values } = await readFor(caller, fresh, questions)
   const { now } = moment
   let hasAskedAboutSelf = false
   // How often a tenant of strangers changed is nobody's business, nor that there is one.
@@ -123,6 +141,8 @@ export const judgeQuestions = async (
       const is_there = readable.global || isThere(asked, callers)
       requireAllowed(trail, { alternatives: asked.asking, kind: asked.kind, place, is_there }, facts)
       standing = readable.global ? standingIn(actor, theirs) : veiled(actor, asked, theirs, facts)
+      const home = readable.global ? homeOf(standing) : null
+      if (home !== null) known.push(home)
     } else if (!hasAskedAboutSelf) {
       const self = { ...nowhere, id: caller.id, relations: selfRelation }
       const facts = factsOf(callers, [], { actor: caller, place: self, resource_type: asked.kind.type, attributes: { source_ip }, now })
