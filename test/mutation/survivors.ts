@@ -56,7 +56,7 @@ export const survivors: readonly Survivors[] = [
   },
   {
     why: 'An instant in a place where nothing ends: every instant says the same.',
-    mutants: Array.from({ length: 4 }, () => `standing: '' => "Stryker was here!"`),
+    mutants: Array.from({ length: 3 }, () => `standing: '' => "Stryker was here!"`),
   },
   {
     why: 'The word that the mutant puts among the roles of the platform is no role, and gives nothing.',

@@ -4,6 +4,7 @@ import {
   actions,
   classKeys,
   delegatedKeys,
+  entryOf,
   isConstrainable,
   isForGlobalRules,
   isGrantable,
@@ -67,6 +68,11 @@ describe('what comes without a role', () => {
     ])
     expect([...relationKeys.grantee].sort()).toEqual(['project.access_grant.read_own', 'project.access_grant.revoke_own'])
     expect(membershipKeys).toEqual({ 'tenant.project.read_own': 'tenant', 'project.read': 'project' })
+  })
+
+  test('DE-04 the entry of an action is its line in the registry, with where belonging gives it', () => {
+    for (const action of names)
+      expect([action, entryOf(action)]).toEqual([action, { ...actions[action], given_to_members_of: membershipKeys[action] }])
   })
 
   test('TI-25 a service account may ask about itself, turn its key into a token, end its own and ask about its tenant’s; a node does what is its own; an operator turns its credential into a token; no other class has anything by being what it is', () => {
