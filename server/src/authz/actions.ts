@@ -176,7 +176,7 @@ export const membershipKeys: Readonly<Partial<Record<Action, 'tenant' | 'project
   'project.read': 'project',
 }
 
-/** One action with all that a decision asks of it. */
+/** An action's entry, and where belonging gives the action. */
 export interface Registered extends ActionEntry {
   /** Belonging there gives it. */
   readonly given_to_members_of: 'tenant' | 'project' | undefined

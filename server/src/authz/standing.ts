@@ -14,7 +14,7 @@ import { type BoundRole, type StandingRow, standingsOf } from './standing-querie
 
 /** How one person stands in one place: what was read, and what it comes to. */
 export interface Standing extends StandingRow {
-  /** Of a machine: the project that it never leaves. */
+  /** Of a machine: the place that it never leaves. */
   readonly home?: TokenBounds
   /** The platform roles that count, by the source that is in force. */
   readonly platform_roles: readonly BoundRole[]
