@@ -251,6 +251,9 @@ describe('me/permissions', () => {
     const rules: [action: string, condition: object][] = [
       ['allocation.create', { not_in: { region: ['eu-north'] } }],
       ['workload.manage', { any: [{ at_least: { gpus: 8 } }] }],
+      // Whoever asks what he may do has not left anything out.
+      ['storage.bucket.manage', { absent: ['region'] }],
+      ['storage.grant.manage', { not: { present: ['region'] } }],
       // A guard settles it as long as nothing is said.
       ['allocation.release', { present: ['sku'], in: { sku: ['h100'] } }],
       ['storage.read', { not_within: { source_ip: everywhere } }],
@@ -269,7 +272,7 @@ describe('me/permissions', () => {
       expect((await live.call('alice', 'POST', place, { body })).status).toBe(201)
     }
     const { permissions, conditional } = (await mine('amara', `?project_id=${project.aurora}`)).body
-    expect(conditional.toSorted()).toEqual(['allocation.create', 'workload.manage'])
+    expect(conditional.toSorted()).toEqual(['allocation.create', 'storage.bucket.manage', 'storage.grant.manage', 'workload.manage'])
     const ruled = new Set(rules.map(([action]) => action).filter((action) => !['allocation.release', 'storage.read'].includes(action)))
     expect(permissions).toEqual(before.permissions.filter((action: string) => !ruled.has(action)))
     const said = { region: 'eu-north', gpus: 1 }

@@ -4,17 +4,22 @@ import { type Decision, describedBy } from '../authz/decide.ts'
 import type { Facts } from '../authz/facts.ts'
 import type { Asking } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
-import { covers, effectiveRules, globalRules, surelyDenies } from '../policies/constraint.ts'
+import { type Attributes, unsaid } from '../policies/condition.ts'
+import { type AttributesIn, covers, effectiveRules, globalRules, surelyDenies } from '../policies/constraint.ts'
 import { judgeQuestions } from './judge-questions.ts'
 import { readQuestions } from './question.ts'
 
 const everyAction = Object.keys(actions) as Action[]
 
+/** Nobody asks here for a particular machine or bucket: that no region is named does not mean that a request would name none. */
+const open: Attributes = { region: unsaid, sku: unsaid, gpus: unsaid, flags: unsaid }
+
 /** Denied for want of what only a particular request could say: no rule is known to hold, but one may. */
 const isConditional = (action: Action, { policy_source }: Decision, facts: Facts): boolean => {
   if (policy_source !== 'policy_values') return false
   const { constraints } = facts
-  const described = describedBy(facts)
+  const told = describedBy(facts)
+  const described: AttributesIn = (zone) => ({ ...told(zone), ...open })
   const rules = effectiveRules(isForGlobalRules(action) ? globalRules(constraints) : constraints)
   return !rules.some((rule) => covers(rule, action) && surelyDenies(rule, described))
 }

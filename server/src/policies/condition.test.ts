@@ -1,7 +1,7 @@
 import type { Condition } from '@gatehouse/contract/conditions'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Attributes, holds } from './condition.ts'
+import { type Attributes, holds, unsaid } from './condition.ts'
 
 type Truth = boolean | undefined
 const judged = (condition: object, attributes: object = {}): Truth => holds(condition as Condition, attributes as Attributes)
@@ -90,6 +90,13 @@ describe('what is there and what is not', () => {
     expect(judged({ present: ['sku', 'region'] }, { sku: 'x' })).toBe(false)
     expect(judged({ absent: ['sku', 'region'] }, { sku: 'x' })).toBe(false)
     expect(judged({ absent: ['sku', 'region'] })).toBe(true)
+  })
+
+  test('DE-10 of what is left open nothing can be said, nor whether it is there', () => {
+    for (const test of [{ present: ['sku'] }, { absent: ['sku'] }, { not: { present: ['sku'] } }, { in: { sku: ['x'] } }])
+      expect([test, judged(test, { sku: unsaid })]).toEqual([test, undefined])
+    expect(judged({ absent: ['sku'], in: { region: ['eu'] } }, { sku: unsaid, region: 'us' })).toBe(false)
+    expect(judged({ any: [{ absent: ['sku'] }, { in: { region: ['eu'] } }] }, { sku: unsaid, region: 'eu' })).toBe(true)
   })
 
   test('DE-10 null is absent', () => {

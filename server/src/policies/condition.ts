@@ -4,6 +4,9 @@ import { type AttributeName, attributeNames, type Condition } from '@gatehouse/c
 /** What a request says of itself, as it was found: a value may be of any type, or absent. */
 export type Attributes = { readonly [A in AttributeName]?: unknown }
 
+/** Stands for a value that is still open: it may be there or not. No request says it; it is for asking what requests could be denied. */
+export const unsaid = Symbol('unsaid')
+
 /** Undefined: it cannot be said. */
 type Truth = boolean | undefined
 
@@ -125,7 +128,8 @@ function* testsOf(operator: string, tested: unknown, attributes: Attributes): It
   }
   if (operator === 'present' || operator === 'absent') {
     if (!Array.isArray(tested) || tested.length === 0) return yield undefined
-    for (const name of tested) yield isNamed(name) ? isAbsent(attributes[name]) === (operator === 'absent') : undefined
+    for (const name of tested)
+      yield isNamed(name) && attributes[name] !== unsaid ? isAbsent(attributes[name]) === (operator === 'absent') : undefined
     return
   }
   const says = Object.hasOwn(operators, operator) ? operators[operator] : undefined
