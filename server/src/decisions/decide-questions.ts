@@ -10,7 +10,7 @@ export const decideQuestion: Asking<typeof Single> = async (asker, { body }) => 
 }
 
 export const decideQuestions: Asking<typeof Batch> = async (asker, { body: { questions } }) => {
-  const asked = await readQuestions(asker.fresh, asker.actor, questions, (index) => `questions.${index}.action`)
+  const asked = await readQuestions(asker.fresh, asker.actor, questions, (index) => `questions/${index}/action`)
   const { revision, judged } = await judgeQuestions(asker, asked)
   return { revision, decisions: judged.map(answerOf) }
 }

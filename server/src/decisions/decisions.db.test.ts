@@ -190,6 +190,18 @@ describe('a batch', () => {
     expect(together.body.revision).toMatch(/^\d+\.\d+$/)
   })
 
+  test('DE-08 HO-04 where an action is none, the question is named as where it is not even spelt like one', async () => {
+    const refused = async (action: string) => {
+      const { status, body } = await batch('alice', [
+        { action: 'tenant.read', resource: inTenant() },
+        { action, resource: inTenant() },
+      ])
+      return [status, body.details.map(({ field }: { field: string }) => field)]
+    }
+    for (const action of ['__proto__', 'constructor.prototype', 'tenant.fly'])
+      expect([action, ...(await refused(action))]).toEqual([action, 400, ['questions/1/action']])
+  })
+
   test('holds 1 to 100 questions', async () => {
     const one = { action: 'tenant.read', resource: inTenant() }
     expect((await batch('alice', [])).status).toBe(400)
