@@ -22,14 +22,16 @@ export const survivors: readonly Survivors[] = [
     mutants: [
       'decide: input.elevations.length === 0 => false',
       'decide: constraints.length === 0 => false',
-      'attributes: known => false',
-      'attributes: formats.set(zone, format) => ;',
       'condition: known => false',
       'condition: lists.set(ranges, made) => ;',
       'condition: sets.set(listed, known) => ;',
       'facts: relations.length === 0 => false',
       'read-policy: worked.set(chain, known) => ;',
     ],
+  },
+  {
+    why: 'A name in capitals is one name as well.',
+    mutants: ['attributes: name.toLowerCase() => name.toUpperCase()'],
   },
   {
     why: 'The step after it says the same: the most specific one is what is left where nothing is the stricter of two.',
