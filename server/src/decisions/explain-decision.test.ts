@@ -281,3 +281,47 @@ test('DE-14 what is missing names every built-in role that would give it, and a 
   expect(actions['platform.admin'].override_eligible).toBe(true)
   expect(explained('platform.admin', nobody, none).missing).toEqual(['A role at the platform that gives platform.admin: no role gives it.'])
 })
+
+describe('an exemption is named as a way round a rule exactly where one of a narrower scope would count', () => {
+  const role = (name: string) => ({
+    ...{ binding_id: 'b', role_id: 'r', role_version_id: 'v', name, version: 1, is_builtin: true, state: 'active' },
+    ...{ grace_until: null, expires_at: null, permissions: [] },
+  })
+  const rule = { constraint_id: 'c', version: 1, key: 'k', condition: {}, time_zone: 'UTC', state: 'active' }
+  const [exempt, locked] = ['; or a narrower scope must exempt from it', '; it is locked, so no narrower scope can exempt from it']
+  type Row = [action: Action, place: World['place'], scope: 'global' | 'tenant' | 'project', is_locked: boolean, told: string]
+  const rows: Row[] = [
+    ['tenant.update', 'tenant', 'global', false, exempt],
+    ['tenant.update', 'tenant', 'global', true, locked],
+    ['tenant.update', 'tenant', 'tenant', false, ''],
+    ['tenant.update', 'project', 'tenant', false, exempt],
+    ['storage.write', 'project', 'global', false, exempt],
+    ['storage.write', 'project', 'tenant', false, exempt],
+    ['storage.write', 'project', 'tenant', true, locked],
+    ['storage.write', 'project', 'project', false, ''],
+    ['storage.write', 'project', 'project', true, ''],
+    ['tenant.policy.write', 'project', 'global', false, ''],
+    ['platform.ops.read', 'platform', 'global', false, ''],
+    ['platform.ops.read', 'tenant', 'global', false, ''],
+  ]
+  test.for(rows)('DE-14 %s in a %s, by a rule of the %s, locked: %s', ([action, place, scope_type, is_locked, told]) => {
+    const constraints = [{ ...rule, actions: [action], scope_type, is_locked }]
+    const world: World = {
+      actor: { id: 'a', type: 'user', is_disabled: false },
+      ...{ platform_roles: [role('platform_ops')], tenant_roles: [role('tenant_owner')], project_roles: [role('project_owner')] },
+      ...{ is_tenant_member: true, is_project_member: true, is_suspended: false, is_archived: false, is_self: false },
+      ...{ place, token: null, elevations: [], constraints, attributes: {} },
+    }
+    const { missing, decision } = explained(action, world, all)
+    expect(decision).toMatchObject({ policy_source: 'policy_values', applied_scope: scope_type })
+    const whose = { global: 'the platform', tenant: 'the organization', project: 'the project' }[scope_type]
+    expect(missing).toEqual([`The request must not meet the condition of k, or ${whose} must change that constraint${told}.`])
+    // What is told is so.
+    const narrower = (['tenant', 'project'] as const).slice(scope_type === 'global' ? 0 : 1, { platform: 0, tenant: 1, project: 2 }[place])
+    const isExempt = (scope: 'tenant' | 'project') => {
+      const exemption = { ...rule, actions: [action], scope_type: scope, is_locked: false, state: 'disabled' }
+      return explained(action, { ...world, constraints: [...constraints, exemption] }, all).decision.decision === 'allow'
+    }
+    expect(scope_type !== 'project' && narrower.some(isExempt)).toBe(told === exempt)
+  })
+})

@@ -1,5 +1,5 @@
 import type { Explained } from '@gatehouse/contract/decisions'
-import { type Action, actions, isFitForServiceAccounts, isGrantable } from '../authz/actions.ts'
+import { type Action, actions, isFitForServiceAccounts, isForGlobalRules, isGrantable } from '../authz/actions.ts'
 import { builtinRoleNames, isForServiceAccounts, permissionsOf } from '../authz/catalogue.ts'
 import {
   decide,
@@ -13,6 +13,7 @@ import {
   isOverridden,
   isWithinToken,
 } from '../authz/decide.ts'
+import type { Constraint } from '../policies/constraint.ts'
 import { type Judged, rolesOf } from './judge-questions.ts'
 import { operatorWords } from './operator-words.ts'
 
@@ -172,9 +173,17 @@ const wayRound = ({ asked: { action }, facts, decision, readable }: Judged): str
   if (decision.policy_source === 'in_code')
     return facts.tenant.is_suspended ? 'The organization must be resumed.' : 'The project must be restored.'
   const rule = denyingRule(action, facts, elevationFor(action, facts) !== undefined)!
-  const exempt = rule.is_locked ? 'it is locked, so no narrower scope can exempt from it' : 'or a narrower scope must exempt from it'
   const which = readable[rule.scope_type] ? rule.key : 'that constraint'
-  return `The request must not meet the condition of ${which}, or ${scopeWords[rule.scope_type]} must change that constraint; ${exempt}.`
+  const change = `The request must not meet the condition of ${which}, or ${scopeWords[rule.scope_type]} must change that constraint`
+  return `${change}${exemptionFrom(rule, action, facts)}.`
+}
+
+/** Of what is narrower there may be nothing: below a project, where no project is named, and over what only the platform's rules reach. */
+const exemptionFrom = ({ scope_type, is_locked }: Constraint, action: Action, { resource }: Judged['facts']): string => {
+  if (scope_type === 'project') return ''
+  if (is_locked) return '; it is locked, so no narrower scope can exempt from it'
+  const isNarrower = resource.project_id !== null || (scope_type === 'global' && resource.tenant_id !== null)
+  return isNarrower && !isForGlobalRules(action) ? '; or a narrower scope must exempt from it' : ''
 }
 
 /** How a decision came about, as far as the caller may know. */
