@@ -5,17 +5,19 @@ import { answerOf, judgeQuestions } from './judge-questions.ts'
 import { readQuestions } from './question.ts'
 
 export const decideQuestion: Asking<typeof Single> = async (asker, { body }) => {
-  const { revision, judged } = await judgeQuestions(asker, await readQuestions(asker.fresh, asker.actor, [body], () => 'action'))
-  return { ...answerOf(judged[0]!), revision }
+  const asked = await readQuestions(asker.fresh, asker.actor, [body], () => 'action')
+  const { revision, told } = await judgeQuestions(asker, asked, answerOf)
+  return { ...told[0]!, revision }
 }
 
 export const decideQuestions: Asking<typeof Batch> = async (asker, { body: { questions } }) => {
   const asked = await readQuestions(asker.fresh, asker.actor, questions, (index) => `questions/${index}/action`)
-  const { revision, judged } = await judgeQuestions(asker, asked)
-  return { revision, decisions: judged.map(answerOf) }
+  const { revision, told } = await judgeQuestions(asker, asked, answerOf)
+  return { revision, decisions: told }
 }
 
 export const explainQuestion: Asking<typeof Explain> = async (asker, { body }) => {
-  const { revision, judged } = await judgeQuestions(asker, await readQuestions(asker.fresh, asker.actor, [body], () => 'action'))
-  return { ...answerOf(judged[0]!), revision, ...explanationOf(judged[0]!) }
+  const asked = await readQuestions(asker.fresh, asker.actor, [body], () => 'action')
+  const { revision, told } = await judgeQuestions(asker, asked, (judged) => ({ ...answerOf(judged), ...explanationOf(judged) }))
+  return { ...told[0]!, revision }
 }

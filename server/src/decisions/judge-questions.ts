@@ -22,6 +22,7 @@ import type { Asker } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Constraint } from '../policies/constraint.ts'
 import { wantChain } from '../policies/constraint-chain.ts'
+import { inTurns } from './in-turns.ts'
 import type { Asked, AskedActor } from './question.ts'
 
 /** The scopes whose roles the caller may read. */
@@ -111,18 +112,19 @@ const readFor = async (caller: AskedActor, fresh: FreshReader, questions: readon
   return untold.length === 0 ? known : fresh.read([...wanted, ...untold.map((tenant_id) => wantChain({ tenant_id, project_id: null }))])
 }
 
-/** Answers all questions from the facts of one moment. Throws where the caller may not ask. */
-export const judgeQuestions = async (
+/** Answers all questions from the facts of one moment, each told as it is wanted. Throws where the caller may not ask. */
+export const judgeQuestions = async <Told>(
   { actor: caller, fresh, trail, source_ip }: Asker,
   questions: readonly Asked[],
-): Promise<{ revision: string; judged: Judged[] }> => {
+  tell: (judged: Judged) => Told,
+): Promise<{ revision: string; told: Told[] }> => {
   const { moment, values } = await readFor(caller, fresh, questions)
   const { now } = moment
   let hasAskedAboutSelf = false
   // How often a tenant of strangers changed is nobody's business, nor that there is one.
   const known: string[] = []
   let read = 0
-  const judged = questions.map((asked): Judged => {
+  const told = await inTurns(questions, (asked) => {
     const { actor, action, place, resource_type, attributes } = asked
     const isSelf = isCaller(caller, actor)
     // In the order in which they were wanted.
@@ -153,9 +155,9 @@ export const judgeQuestions = async (
     // Whoever asks about himself asks with the token that he shows.
     const whose = isSelf ? caller : actor
     const facts = factsOf(standing, constraints, { actor: whose, place, resource_type, attributes, now })
-    return { asked, facts, decision: decide(action, facts), readable }
+    return tell({ asked, facts, decision: decide(action, facts), readable })
   })
-  return { revision: revisionOf(moment, known), judged }
+  return { revision: revisionOf(moment, known), told }
 }
 
 /** A place that was named and lies nowhere is not there; neither is an organization that nobody has. */

@@ -32,8 +32,12 @@ export const readMyPermissions: Asking<typeof Op> = async (asker, { query }) => 
   const resource = { type, ...(org_id ? { tenant_id: org_id } : {}), ...(project_id ? { project_id } : {}) }
   const questions = everyAction.map((action) => ({ action, resource, attributes: { source_ip } }))
   const asked = await readQuestions(fresh, actor, questions, () => 'action')
-  const { revision, judged } = await judgeQuestions(asker, asked)
-  const { facts, asked: one } = judged[0]!
+  const { revision, told } = await judgeQuestions(asker, asked, ({ asked: one, facts, decision }) => ({
+    ...{ one, facts, action: one.action },
+    is_allowed: decision.decision === 'allow',
+    is_conditional: isConditional(one.action, decision, facts),
+  }))
+  const { facts, one } = told[0]!
   // Like every other resource of a tenant: to strangers it does not exist.
   const isThere = facts.standing.tenant_state !== null && (!project_id || facts.standing.project_state !== null)
   if ((org_id || project_id) && !(facts.may_know && isThere)) throw new Problem(one.kind.missing)
@@ -41,9 +45,7 @@ export const readMyPermissions: Asking<typeof Op> = async (asker, { query }) => 
     org_id: (one.place.tenant_id ?? null) as never,
     project_id: (one.place.project_id ?? null) as never,
     revision,
-    permissions: judged.filter(({ decision }) => decision.decision === 'allow').map(({ asked: { action } }) => action),
-    conditional: judged
-      .filter(({ asked: { action }, decision, facts }) => isConditional(action, decision, facts))
-      .map(({ asked: { action } }) => action),
+    permissions: told.filter(({ is_allowed }) => is_allowed).map(({ action }) => action),
+    conditional: told.filter(({ is_conditional }) => is_conditional).map(({ action }) => action),
   }
 }
