@@ -43,16 +43,14 @@ describe('who may enter changes all the time, on three servers, while two nodes 
     async (_what, broken) => {
       const place = await accessPlace(world, broken, 2)
       try {
-        const found = async () => {
-          for (let batch = 1; batch <= 10; batch += 1) if ((await playBatch(place, 10)).length > 0) return batch
-          return Number.NaN
-        }
-        // The sound build has to last ten times as long as each of these.
-        expect(await found()).toBeLessThanOrEqual(2)
+        const found: string[] = []
+        // The sound build has to last four times as long as each of these.
+        for (let batch = 1; batch <= 5 && found.length === 0; batch += 1) found.push(...(await playBatch(place, 10)))
+        // Found when all was done, and not because a node was late.
+        expect(found).not.toEqual([])
+        expect(found.filter((fault) => fault.endsWith('still open'))).toEqual([])
       } finally {
         await place.stop()
-        // Whatever this build has left undone is not the next one's.
-        await world.sql(`update node_tasks set state = 'superseded' where state in ('queued', 'dispatched')`)
       }
     },
     300_000,

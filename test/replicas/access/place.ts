@@ -1,4 +1,5 @@
 import type { SignedTask } from '../../../contract/src/node-tasks.ts'
+import { newId } from '../../../server/src/kernel/ids.ts'
 import { enrolledNode } from '../../enrolled-node.ts'
 import type { Build } from '../../faults/builds.ts'
 import { callingOn } from '../../faults/calling.ts'
@@ -23,9 +24,9 @@ const unsteadyNode = async (
   doors: readonly string[],
   chance: Chance,
   { orderOf }: Broken,
-  history: Application[],
+  { region, history }: { region: string; history: Application[] },
 ) => {
-  const enrolled = await enrolledNode(live as never, { region: 'access', sku: 'access', gpus: 1024 })
+  const enrolled = await enrolledNode(live as never, { region, sku: 'access', gpus: 1024 })
   let is_calm = false
   let is_over = false
   const late: SignedTask[] = []
@@ -91,11 +92,15 @@ export const accessPlace = async (world: FaultWorld, broken: Broken = {}, seed =
   const doors = servers.map(({ door }) => door!)
   const call = callingOn(world, () => chance.one(urls))
   const history: Application[] = []
-  const nodes = [await unsteadyNode({ call }, doors, chance, broken, history), await unsteadyNode({ call }, doors, chance, broken, history)]
+  // Its own: what it asks for must not come to nodes of an earlier place, which nobody plays any more.
+  const region = `access-${newId('node')}`
+  const node = () => unsteadyNode({ call }, doors, chance, broken, { region, history })
+  const nodes = [await node(), await node()]
   return {
     world,
     chance,
     call,
+    region,
     nodes,
     history,
     stop: async () => {

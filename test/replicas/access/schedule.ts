@@ -49,7 +49,7 @@ const playSchedule = async (place: AccessPlace, changes = 10): Promise<{ id: str
     if (answer.status >= 500 && answer.status !== 503) faults.push(`${method} ${path}: ${answer.status} ${answer.text}`)
     return answer
   }
-  const wish = { project_id: project.aurora, name: 'schedule', region: 'access', sku: 'access', gpus: 1 }
+  const wish = { project_id: project.aurora, name: 'schedule', region: place.region, sku: 'access', gpus: 1 }
   let made = await asked(owner, 'POST', '/allocations', { ...wish, ssh_key_ids: chance.some(own).map(({ id }) => id) })
   for (let tries = 0; made.status === 503 && tries < 10; tries += 1) made = await asked(owner, 'POST', '/allocations', wish)
   if (made.status !== 201) throw new Error(`an allocation was to be made: ${made.status} ${made.text}`)
@@ -96,14 +96,16 @@ const playSchedule = async (place: AccessPlace, changes = 10): Promise<{ id: str
   return { id, faults }
 }
 
-const isOpenTask = `select count(*)::int as n from node_tasks where state in ('queued', 'dispatched') and type like 'allocation.%'`
+const openTasks = `
+  select count(*)::int as n from node_tasks
+   where state in ('queued', 'dispatched') and type like 'allocation.%' and node_id = any ($1::uuid[])`
 
 /** Lets the nodes do all that there is to do, and then gives them what was to come late. */
 const quiet = async ({ nodes, world: { sql } }: AccessPlace): Promise<string[]> => {
   for (const node of nodes) node.calm()
   const until = performance.now() + 60_000
   for (;;) {
-    const [row] = await sql<{ n: number }>(isOpenTask)
+    const [row] = await sql<{ n: number }>(openTasks, [nodes.map(({ id }) => id)])
     if (row!.n === 0) break
     if (performance.now() > until) return [`${row!.n} tasks are still open`]
     await sleep(25)
