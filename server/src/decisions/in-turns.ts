@@ -1,8 +1,10 @@
-import { setImmediate as others } from 'node:timers/promises'
+import { setTimeout as others } from 'node:timers/promises'
 import { Problem } from '../kernel/problem.ts'
 
 /** So long may one request keep all others waiting, but for the one item that it is at. */
 const turn_ms = 5
+/** So long are they heard: whoever waits for the database, too, is then served in one go and not in one turn after the other. */
+const pause_ms = 2
 /** Later than this after it began, what was read for it is too old to be told as what is so now. */
 const limit_ms = 1000
 
@@ -17,7 +19,7 @@ export const inTurns = async <Item, Made>(items: readonly Item[], make: (item: I
   for (const item of items) {
     made.push(make(item))
     if (made.length === items.length || performance.now() - turn < turn_ms) continue
-    await others()
+    await others(pause_ms)
     turn = performance.now()
     if (turn - began > limit_ms) throw new Problem('dependency_unavailable', undefined, new Error(`not judged within ${limit_ms} ms`))
   }
