@@ -117,7 +117,7 @@ describe.for(['tenant', 'project'] as const)('a custom role of a %s', (tier) => 
     ]) {
       const { status, body } = await make(tier, [keys[0], key])
       expect([status, body.code], key).toEqual([400, 'validation_error'])
-      expect(JSON.stringify(body.details)).toContain('permissions.1')
+      expect(JSON.stringify(body.details)).toContain('permissions/1')
     }
     expect((await make(tier, [{ key: keys[0], effect: 'deny' }])).status).toBe(400)
     expect((await make(tier, [keys[0], keys[0]])).status).toBe(400)

@@ -6,7 +6,7 @@ const keyOf = (given: GivenPermission): string => (typeof given === 'string' ? g
 
 const refuse = (index: number, key: string, message: string): never => {
   throw new Problem('validation_error', [
-    { in: 'body', field: `permissions.${index}`, message: `${JSON.stringify(key.slice(0, 100))} ${message}` },
+    { in: 'body', field: `permissions/${index}`, message: `${JSON.stringify(key.slice(0, 100))} ${message}` },
   ])
 }
 

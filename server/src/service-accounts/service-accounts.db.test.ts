@@ -593,7 +593,7 @@ describe('roles of service accounts', () => {
     for (const key of unfit) {
       const body = { name: word(), permissions: ['storage.read', key], assignable_to_service_accounts: true }
       const created = await live.call('amara', 'POST', `${training}/roles`, { body })
-      expect([created.status, created.body.details[0].field]).toEqual([400, 'permissions.1'])
+      expect([created.status, created.body.details[0].field]).toEqual([400, 'permissions/1'])
       expect(created.body.details[0].message).toContain(key)
       const flagged = await define(['storage.read'])
       const update = { permissions: ['storage.read', key], expected_version: 1, ...because }

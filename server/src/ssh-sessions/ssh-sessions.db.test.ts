@@ -314,9 +314,9 @@ describe('what is repeated, late or wrong', () => {
     const answered = await tell([without, endless, happened('drift_restored', id)])
     expect([answered.status, answered.body.code]).toEqual([400, 'validation_error'])
     expect(answered.body.details.map(({ field }: { field: string }) => field)).toEqual([
-      'events.0.session_id',
-      'events.1.end',
-      'events.2.found',
+      'events/0/session_id',
+      'events/1/end',
+      'events/2/found',
     ])
     for (const wrong of [{ generation: 2 ** 60 }, { at: '2026-02-31T00:00:00.000Z' }, { session_id: '../../x' }, { source_ip: 'x; rm' }])
       expect((await tell([began(id, 'k.1', his.fingerprint, wrong)])).status).toBe(400)
