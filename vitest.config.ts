@@ -11,11 +11,17 @@ const globalSetup = ['test/start-postgres.ts']
 const debian = {
   name: 'db15',
   include: ['server/**/*.db.test.ts', 'test/differential/{reference,through-api}.db.test.ts'],
-  // What the door says, and what only the clock and the line decide, is the same whatever the database. Every statement is tried there anyway.
+  // What the door and the engine say, and what only the clock and the line decide, is the same whatever the database. Every statement is tried
+  // there anyway.
   exclude: [
+    'server/src/access-grants/{false-receipts,who-may-grant,withheld}.db.test.ts',
+    'server/src/decisions/{asked-about-accounts,cases,many-rules,operators}.db.test.ts',
     'server/src/http/{hostile-input,fuzz,conventions,stray-secrets,observe,rate}.db.test.ts',
     'server/src/keys/rotation-under-load.db.test.ts',
     'server/src/node-tasks/waiting.db.test.ts',
+    'server/src/oauth/{dpop,exchange-token,introspect-token,metadata,private-key-jwt,revoke-token,stock-clients}.db.test.ts',
+    'server/src/shared-runtimes/operator-{allowlist,conditions,limits}.db.test.ts',
+    'server/src/tokens/{held-chain,refused-keys,same-work}.db.test.ts',
   ],
   globalSetup,
 }
