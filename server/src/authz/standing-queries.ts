@@ -59,7 +59,11 @@ const unbound = sqlPart(`select ${platformRole('null')}`)
 /** The role that the old column of users stands for. */
 const roleOfColumn = roleIdOf(ownerRoleOf.platform)
 
-/** Everything the engine needs to know about each person in each place. Ended rows do not exist here; an unknown person has no row. */
+/**
+ * Everything the engine needs to know about each person in each place. Ended rows do not exist here; an unknown person has no row.
+ * The limit leaves no place out: with it PostgreSQL expects one place instead of ten, so that keeping its plan seems worth it, and a
+ * question costs a quarter of what it does when it is planned each time.
+ */
 export const standingsOf = (
   user_ids: readonly string[],
   tenant_ids: readonly (string | null)[],
@@ -89,7 +93,8 @@ export const standingsOf = (
       select from project_memberships m
        where m.project_id = p.id and m.user_id = u.id and m.deleted_at is null) as is_project_member,
     coalesce((${versioned} ${boundProjectRoles('p.id', 'u.id')}), '[]') as project_roles
-    from unnest(${user_ids}::uuid[], ${tenant_ids}::uuid[], ${project_ids}::uuid[]) with ordinality as place (user_id, tenant_id, project_id, n)
+    from (select * from unnest(${user_ids}::uuid[], ${tenant_ids}::uuid[], ${project_ids}::uuid[]) with ordinality limit ${user_ids.length})
+         as place (user_id, tenant_id, project_id, n)
     join users u on u.id = place.user_id
     left join organizations o on o.id = place.tenant_id and o.deleted_at is null
     left join projects p on p.id = place.project_id and p.org_id = place.tenant_id`

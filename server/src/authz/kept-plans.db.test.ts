@@ -1,0 +1,36 @@
+import { Exactly } from '@gatehouse/contract/shapes'
+import Type from 'typebox'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { type Database, openDatabase } from '../db/database.ts'
+import { type Statement, sql } from '../db/statement.ts'
+import { newId } from '../kernel/ids.ts'
+import { operatorStandingsOf } from './operator-standing-queries.ts'
+import { serviceAccountStandingsOf } from './service-account-standing-queries.ts'
+import { standingsOf } from './standing-queries.ts'
+
+let clone: ClonedDatabase
+let database: Database
+beforeAll(async () => {
+  clone = await cloneDatabase()
+  database = openDatabase({ url: clone.appUrl, max_connections: 1 })
+})
+afterAll(async () => {
+  await database.close()
+  await clone.drop()
+})
+
+const Plans = Exactly({ kept: Type.Integer(), made: Type.Integer() })
+const plansOf = (name: string) => sql(Plans)`
+  select generic_plans::int as kept, custom_plans::int as made from pg_prepared_statements where name = ${name}`
+
+// Planned each time, the first of them costs four times as much: and it is asked for every change, and again after each.
+test.for([
+  ['people', standingsOf],
+  ['service accounts', serviceAccountStandingsOf],
+  ['operators', operatorStandingsOf],
+] as const)('DE-19 how %s stand is planned a few times, then the plan is kept', async ([, standings]) => {
+  const asked = (): Statement<unknown> => standings([newId('user')], [newId('org')], [newId('project')])
+  for (let times = 0; times < 20; times += 1) await database.reader.many(asked())
+  expect(await database.reader.one(plansOf(asked().name))).toEqual({ kept: 15, made: 5 })
+})
