@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
+import { freemem, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { startPostgres } from '@gatehouse/server/db/embedded/postgres'
 import { prepareDatabase } from '@gatehouse/server/prepare-database'
@@ -56,17 +56,26 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
+const inMemory = '/dev/shm'
+const plenty = 6 * 1024 ** 3
+
+/** Where there is enough of it, in memory: a database is copied for nearly every file, and on a disk each copy is hundreds of new files. */
+const placeOfRun = async (): Promise<string> => {
+  const found = await statfs(inMemory).catch(() => undefined)
+  return found && found.bavail * found.bsize > plenty && freemem() > plenty ? inMemory : tmpdir()
+}
+
 // A run that was killed could not clean up; its PostgreSQL ended with it, its folder did not.
-const sweep = async () => {
-  for (const name of await readdir(tmpdir())) {
+const sweep = async (place: string) => {
+  for (const name of await readdir(place).catch(() => [])) {
     const pid = /^gatehouse-run-(\d+)-/.exec(name)?.[1]
-    if (pid && !isAlive(Number(pid))) await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => {})
+    if (pid && !isAlive(Number(pid))) await rm(join(place, name), { recursive: true, force: true }).catch(() => {})
   }
 }
 
 const startOwn = async (binDir: string | undefined): Promise<Started> => {
-  await sweep()
-  const folder = await mkdtemp(join(tmpdir(), `gatehouse-run-${process.pid}-`))
+  for (const place of [inMemory, tmpdir()]) await sweep(place)
+  const folder = await mkdtemp(join(await placeOfRun(), `gatehouse-run-${process.pid}-`))
   // PostgreSQL may have to run as somebody else than we do, and must be able to pass through.
   await chmod(folder, 0o755)
   const server = await startPostgres({ dataDir: join(folder, 'data'), settings, ...(binDir ? { binDir } : {}) })
