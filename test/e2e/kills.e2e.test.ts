@@ -37,8 +37,8 @@ describe('killed at once, and started again', () => {
   test('AU-01 a change and its record are both there or neither, wherever the process was killed', { timeout: 600_000 }, async () => {
     const apart = await apartHash(world.sql)
     const cases: Case[] = []
-    for (const operation of Object.keys(recipes))
-      cases.push(...fewPoints(await countStatements(world, calm, operation)).map((point) => ({ operation, point })))
+    for (const [turn, operation] of Object.keys(recipes).entries())
+      cases.push(...fewPoints(await countStatements(world, calm, operation), turn).map((point) => ({ operation, point })))
     const tally = await runKills(world, cases, { calm, together: 5 })
     expect(tally.faults).toEqual([])
     // What the judges leave out because nothing writes it was in fact not written.

@@ -1,12 +1,15 @@
-// The whole campaign: every operation that changes something × every point, again and again until so many processes were
-// killed. `npm run campaign:kills [-- 1000]`. What it found goes into docs/campaigns.md by hand.
+// The whole campaign: every operation that changes something × every point, again and again until so many were interrupted.
+// `npm run campaign:kills [-- 1000 --together 5]`. What it found goes into docs/campaigns.md by hand.
+import { parseArgs } from 'node:util'
 import { allPoints, type Case, countStatements, runKills } from './kills.ts'
 import { ownPostgres } from './own-postgres.ts'
 import { recipes, withoutRecipe } from './recipes.ts'
 import { nameOf } from './statement-faults.ts'
 import { faultWorld } from './world.ts'
 
-const wanted = Number(process.argv.slice(2).find((argument) => /^\d+$/.test(argument)) ?? 1000)
+const { values, positionals } = parseArgs({ options: { together: { type: 'string', default: '1' } }, allowPositionals: true })
+const wanted = Number(positionals[0] ?? 1000)
+const together = Number(values.together)
 const postgres = await ownPostgres()
 const world = await faultWorld(postgres, { people: wanted + 50 })
 const started = performance.now()
@@ -24,14 +27,16 @@ try {
   const cases = Array.from({ length: wanted }, (_, at) => once[at % once.length]!)
   const tally = await runKills(world, cases, {
     calm,
-    told: ({ kills, faults }) => {
-      if (kills % 50 === 0) console.log(`${kills} of ${cases.length} killed, ${faults.length} faults`)
+    together,
+    told: ({ kills, interrupted, faults }) => {
+      if (kills % 50 === 0) console.log(`${kills} killed, ${interrupted} of ${cases.length} interrupted, ${faults.length} faults`)
     },
   })
   const { faults, ...figures } = tally
   for (const fault of faults.slice(0, 50)) console.log(`✗ ${fault}`)
   console.log({
     ...figures,
+    together,
     operations: Object.keys(recipes).length,
     kinds_of_points: new Set(once.map(({ point }) => nameOf(point))).size,
     cases: once.length,

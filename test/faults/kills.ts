@@ -47,11 +47,11 @@ export const allPoints = (statements: number): KillPoint[] => [
   { at: 'after_answer' },
 ]
 
-/** The points where most mistakes would show. */
-export const fewPoints = (statements: number): KillPoint[] => [
-  { at: 'during', statement: Math.ceil((statements * 2) / 3) },
-  { at: 'before_commit' },
-  { at: 'during_commit' },
+/** The points where most mistakes would show: some of them, the others in the next turn. */
+export const fewPoints = (statements: number, turn: number): KillPoint[] => [
+  ...(turn % 2 === 0
+    ? [{ at: 'during', statement: Math.ceil((statements * 2) / 3) } as const]
+    : [{ at: 'before_commit' } as const, { at: 'during_commit' } as const]),
   { at: 'after_commit' },
 ]
 

@@ -334,7 +334,7 @@ describe('SQL', () => {
   for (const { operation, person, params, body } of rightfulCalls)
     test(`HO-04 every parameter of ${operation.id} takes such a text as a text or refuses it`, async () => {
       const names = Object.keys((operation.query as { properties?: object }).properties ?? {})
-      for (const payload of payloads) {
+      for (const [turn, payload] of payloads.entries()) {
         const path = pathOf(operation.path, params)
         const coded = encodeURIComponent(payload)
         const sends = [
@@ -343,7 +343,9 @@ describe('SQL', () => {
           ...Object.keys(body ?? {}).map((name) => [path, { ...body, [name]: payload }] as const),
           ...(body ? [[path, { ...body, [payload]: 1 }] as const] : []),
         ]
-        for (const [where, what] of sends) {
+        // Each text in every third place, the next text in the next third; each in all of them by command.
+        const tried = sends.filter((_, place) => process.env.GATEHOUSE_EVERY_TEXT === '1' || (place + turn) % 3 === 0)
+        for (const [where, what] of tried) {
           const started = performance.now()
           // A stranger to the tenant: what passes every fence but the last does no harm to the next request.
           const caller = Object.keys(params).length > 0 ? 'bjorn' : bearerFor(operation, person)
