@@ -34,7 +34,7 @@ export const pieces: readonly Piece[] = [
   },
   {
     files: authz('platform-queries', 'service-account-standing-queries', 'operator-standing-queries', 'node-standing-queries'),
-    tests: authz('active-roles.db.test', 'superadmins.db.test', 'machine-standings.db.test'),
+    tests: authz('active-roles.db.test', 'superadmins.db.test', 'machine-standings.db.test', 'kept-plans.db.test'),
     needs_database: true,
   },
 ]
