@@ -2,13 +2,13 @@ import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { sql } from '../db/statement.ts'
 import { boundProjectRoles } from './active-roles.ts'
-import { StandingRow, versioned } from './standing-queries.ts'
+import { asMany, StandingRow, versioned } from './standing-queries.ts'
 
 const Row = Exactly({ n: Type.Integer(), home_tenant_id: Type.String(), home_project_id: Type.String(), ...StandingRow.properties })
 
 /**
  * How each service account stands in each place: somewhere else than in its own project it is a stranger, and there too when its tenant is
- * gone. A deleted one has no row. The limit is the one of people's standings.
+ * gone. A deleted one has no row.
  */
 export const serviceAccountStandingsOf = (
   account_ids: readonly string[],
@@ -32,7 +32,7 @@ export const serviceAccountStandingsOf = (
     p.state as project_state,
     o.id is not null and s.project_id is not distinct from p.id as is_project_member,
     coalesce((${versioned} ${boundProjectRoles('p.id', 's.id', 'service_account')}), '[]') as project_roles
-    from (select * from unnest(${account_ids}::uuid[], ${tenant_ids}::uuid[], ${project_ids}::uuid[]) with ordinality limit ${account_ids.length})
+    from (select * from unnest(${account_ids}::uuid[], ${tenant_ids}::uuid[], ${project_ids}::uuid[]) with ordinality ${asMany(account_ids)})
          as place (account_id, tenant_id, project_id, n)
     join service_accounts s on s.id = place.account_id and s.state <> 'deleted'
     left join organizations o on o.id = place.tenant_id and o.id = s.org_id and o.deleted_at is null
