@@ -33,7 +33,7 @@ export const pieces: readonly Piece[] = [
     needs_database: true,
   },
   {
-    files: authz('platform-queries', 'service-account-standing-queries', 'operator-standing-queries', 'node-standing-queries'),
+    files: authz('as-many', 'platform-queries', 'service-account-standing-queries', 'operator-standing-queries', 'node-standing-queries'),
     tests: authz('active-roles.db.test', 'superadmins.db.test', 'machine-standings.db.test', 'kept-plans.db.test'),
     needs_database: true,
   },

@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox'
 import { sql, sqlPart } from '../db/statement.ts'
 import type { PolicyKey } from '../policies/policy-definitions.ts'
 import { boundProjectRoles, boundTenantRoles } from './active-roles.ts'
+import { asMany } from './as-many.ts'
 import { ownerRoleOf, roleIdOf } from './catalogue.ts'
 
 /** The policy that says where platform roles come from. */
@@ -58,14 +59,6 @@ const unbound = sqlPart(`select ${platformRole('null')}`)
 
 /** The role that the old column of users stands for. */
 const roleOfColumn = roleIdOf(ownerRoleOf.platform)
-
-/**
- * Said of a single place. Of a list PostgreSQL expects ten, finds a plan for that too dear to keep, and plans each question anew, which
- * costs three times as much as answering it. Of several it must not expect one: what it then keeps is bad for sixty.
- */
-const one = sqlPart('limit 1')
-const several = sqlPart('')
-export const asMany = (places: readonly unknown[]) => (places.length === 1 ? one : several)
 
 /** Everything the engine needs to know about each person in each place. Ended rows do not exist here; an unknown person has no row. */
 export const standingsOf = (
