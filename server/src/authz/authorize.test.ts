@@ -57,7 +57,7 @@ const standingIn = (
 const workOf = (person: Person, actor: Actor = { type: 'user', id: 'alice' }): Work => {
   const many = async ({ text, values, parse }: Statement<unknown>) => {
     if (text.includes('policy_constraints')) return []
-    const [ids, tenants] = values.filter(Array.isArray) as [string[], (string | null)[]]
+    const [ids, tenants] = values.slice(-3) as [string[], (string | null)[]]
     return tenants.map((tenant_id, index) => parse({ n: index + 1, ...standingIn(ids[index]!, tenant_id, person) }))
   }
   const now = '2026-11-16T12:00:00.000Z'

@@ -344,7 +344,7 @@ describe('how machines are read', () => {
             ['elsewhere', 't'],
             [null, 'p'],
           ]
-    expect(asked[0]!.values.filter(Array.isArray)).toEqual([['gone', 'x'], ...places])
+    expect(asked[0]!.values).toEqual([['gone', 'x'], ...places])
   })
 
   test('TI-25 MI-02 SG-16 each is bound to its home, and to nothing of the platform', async () => {
@@ -394,7 +394,7 @@ describe('how standings are read', () => {
     const asked: unknown[] = []
     const reader = {
       many: async <Row>({ values, parse }: Statement<Row>) => {
-        asked.push(values.filter(Array.isArray))
+        asked.push(values.slice(-3))
         const viewer = { tenant_roles: [role('tenant_viewer')] }
         return [
           { n: 3, ...row({}), user_id: 'bella' },
