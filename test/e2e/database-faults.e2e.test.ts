@@ -248,12 +248,12 @@ describe('a database that is killed', () => {
     async (how) => {
       const postgres = await ownPostgres()
       const world = await faultWorld(postgres)
+      let isOver = false
       try {
         const server = await world.start({ logLevel: 'error' })
         const stage = world.stageOn(server.url)
         const intents: ReturnType<typeof world.intend>[] = []
         const seen: { at: number; status: number; ms: number }[] = []
-        let isOver = false
         const lane = async (operation: string) => {
           while (!isOver) {
             const word = stage.word()
@@ -271,6 +271,7 @@ describe('a database that is killed', () => {
         if (how === 'stopped') await postgres.halt()
         else await postgres.kill()
         await sleep(700)
+        expect(server.isAlive() ? '' : server.output()).toBe('')
         expect((await fetch(`${server.url}/readyz`)).status).toBe(503)
         await postgres.restart()
         const up = performance.now()
@@ -294,6 +295,7 @@ describe('a database that is killed', () => {
         }
         expect(await judgeWorld(world, world.journal.read())).toEqual([])
       } finally {
+        isOver = true
         await world.stop()
         await postgres.stop()
       }

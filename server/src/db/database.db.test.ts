@@ -360,7 +360,17 @@ describe('a database that is not there', () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     return (server.address() as { port: number }).port
   }
-  const at = (number: number) => connect({ url: `postgres://app:secret@127.0.0.1:${number}/gatehouse` })
+  const at = (number: number, options: Partial<DatabaseOptions> = {}) =>
+    connect({ url: `postgres://app:secret@127.0.0.1:${number}/gatehouse`, ...options })
+
+  const message = (kind: string, body: Buffer) => {
+    const length = Buffer.alloc(4)
+    length.writeInt32BE(body.length + 4)
+    return Buffer.concat([Buffer.from(kind), length, body])
+  }
+  const welcome = message('R', Buffer.alloc(4))
+  const ready = message('Z', Buffer.from('I'))
+  const farewell = message('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0'))
 
   test('a closed port is 503', async () => {
     const number = await port(() => {})
@@ -380,6 +390,29 @@ describe('a database that is not there', () => {
     const started = Date.now()
     expect(await problemOf(at(number).transaction('write', (tx) => tx.one(pid())))).toBe('503 dependency_unavailable')
     expect(Date.now() - started).toBeLessThan(4000)
+  })
+
+  test('HO-07 one that says farewell in the breath in which it is ready is heard, and 503', async () => {
+    const errors: string[] = []
+    const number = await port((socket) => socket.once('data', () => socket.end(Buffer.concat([welcome, ready, farewell]))))
+    const database = at(number, { onError: (error) => errors.push(error.message) })
+    expect(await problemOf(database.transaction('write', (tx) => tx.one(pid())))).toBe('503 dependency_unavailable')
+    expect(errors).toContain('terminating connection')
+  })
+
+  test('HO-07 one that says farewell behind an answer is heard by whoever waited for the connection, and 503', async () => {
+    const errors: string[] = []
+    const number = await port((socket) =>
+      socket.once('data', () => {
+        socket.once('data', () => socket.end(Buffer.concat([ready, farewell])))
+        socket.write(Buffer.concat([welcome, ready]))
+      }),
+    )
+    const database = at(number, { max_connections: 1, onError: (error) => errors.push(error.message) })
+    const [answered, waited] = [database.reader.many(pid()), database.transaction('write', (tx) => tx.one(pid()))]
+    expect(await answered).toEqual([])
+    expect(await problemOf(waited)).toBe('503 dependency_unavailable')
+    expect(errors).toContain('terminating connection')
   })
 
   test('a pool whose connections are all taken is 503 within seconds', async () => {

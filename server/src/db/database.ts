@@ -107,8 +107,10 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
   } as pg.PoolConfig
   const open = (): pg.Pool => {
     const opened = new pg.Pool(settings)
-    // Without a listener a stopped database would end the process.
-    opened.on('error', onError)
+    // Without a listener a stopped database would end the process, and each connection needs its own from the first moment: the pool takes
+    // its own away when it hands one out, and the database may say farewell in the very breath in which it says that it is ready.
+    opened.on('connect', (client) => client.on('error', onError))
+    opened.on('error', () => {})
     return opened
   }
   let pool = open()
@@ -139,7 +141,6 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
     const used = pool
     const client = await heard(used.connect())
     let broken: Error | undefined
-    client.on('error', onError)
     const send = async <Row>(statement: Statement<Row>): Promise<Row[]> =>
       (await heard(client.query(queryOf(statement)))).rows.map(statement.parse)
     /** What is sent within it leaves in one piece: a piece each would wake the database for each. */
@@ -193,7 +194,6 @@ export const openDatabase = ({ url, max_connections = 10, statement_timeout_ms =
         })
       throw error
     } finally {
-      client.off('error', onError)
       client.release(broken)
     }
   }
