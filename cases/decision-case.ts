@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Condition } from '@gatehouse/contract/conditions'
 import { type Action, actions, isAction, type Relation, type Tier } from '../server/src/authz/actions.ts'
+import { localTimes, type RequestAttributes } from '../server/src/authz/attributes.ts'
 import { isBuiltinRole, permissionsOf, tierOf } from '../server/src/authz/catalogue.ts'
 import type { Decision, DecisionInput, Elevation, Grants, TokenBounds } from '../server/src/authz/decide.ts'
-import type { Constraint, ScopeType } from '../server/src/policies/constraint.ts'
+import { type Constraint, type ScopeType, zonesOf } from '../server/src/policies/constraint.ts'
 
 /** Rows name places by a word: the tenant and project that the question is about, or others. */
 type Where = 'here' | 'elsewhere'
@@ -130,7 +131,9 @@ export const inputOf = (action: Action, given: Given): DecisionInput => {
   const place = placeOf(action, given)
   const type = actor?.type ?? 'user'
   const resource_type = resourceTypeOf(action, given)
+  const constraints = (given.constraints ?? []).map((each, index) => constraintOf(action, each, index))
   const odd = Object.fromEntries(Object.entries(given.unspeakable ?? {}).map(([name, value]) => [name, unspeakable[value]]))
+  const attributes: RequestAttributes = { ...given.attributes, ...odd }
   return {
     actor: { id: 'actor', type, is_disabled: actor?.is_disabled ?? false },
     token: given.token ? tokenOf(given.token) : null,
@@ -151,7 +154,8 @@ export const inputOf = (action: Action, given: Given): DecisionInput => {
     },
     now: noon,
     elevations: (given.elevations ?? []).map((each, index) => elevationOf(action, each, index)),
-    constraints: (given.constraints ?? []).map((each, index) => constraintOf(action, each, index)),
-    attributes: { ...given.attributes, ...odd },
+    constraints,
+    attributes,
+    local_times: localTimes(attributes.time ?? noon, zonesOf(constraints)),
   }
 }

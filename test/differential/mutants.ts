@@ -164,7 +164,7 @@ export const mutants: readonly Mutant[] = [
     'flags need not be text': ['Array.isArray(value) && value.every(isText)', 'Array.isArray(value)'],
   }),
   ...inside('authz/attributes', {
-    'it is always the same time': ['...localTime(time, zone)', `...localTime('2026-01-01T00:00:00Z', zone)`],
+    'it is always the same time': ['localTime(time, zone)]', `localTime('2026-01-01T00:00:00Z', zone)]`],
     'every rule lives in one zone': ['timeZone: zone', `timeZone: 'UTC'`],
     'the week begins on Sunday': [`['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']`, `['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']`],
   }),

@@ -69,7 +69,7 @@ export const laws: Record<string, Law> = {
     of: (engine) =>
       fc.property(anAction, aWorld, aConstraint, fc.boolean(), (action, world, rule, isNew) => {
         const added = isNew ? { ...rule, key: 'new' } : { ...rule, is_locked: true, state: 'active' }
-        if (!isNew && !(covers(added, action) && denies(added, describedBy(factsIn(world))))) return true
+        if (!isNew && !(covers(added, action) && denies(added, describedBy(factsIn({ ...world, constraints: [added] }))))) return true
         const others = world.constraints.filter(({ key, scope_type }) => key !== added.key || scope_type !== added.scope_type)
         if (others.length < world.constraints.length) return true
         return allowed(answer(engine, action, world)) || !allowed(answer(engine, action, { ...world, constraints: [...others, added] }))

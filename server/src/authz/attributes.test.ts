@@ -2,7 +2,7 @@ import { attributeNames } from '@gatehouse/contract/conditions'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { type Action, actions } from './actions.ts'
-import { attributesIn, carriedBy, localTime } from './attributes.ts'
+import { attributesIn, carriedBy, localTime, localTimes } from './attributes.ts'
 
 /** There, and nobody can read it. */
 const unreadable = { minute_of_day: Number.NaN, weekday: Number.NaN }
@@ -87,20 +87,34 @@ describe('which minute and weekday it is', () => {
 describe('what a request says of itself', () => {
   const said = { region: 'eu', gpus: 8, time: '2026-11-16T12:00:00Z', actor_type: 'user' }
 
+  const times = localTimes(said.time, ['UTC', 'Asia/Tokyo'])
+
+  test('DE-01 an instant is resolved in each zone that is named, and in no other', () => {
+    expect([...times]).toEqual([
+      ['UTC', { minute_of_day: 720, weekday: 1 }],
+      ['Asia/Tokyo', { minute_of_day: 1260, weekday: 1 }],
+    ])
+    expect([...localTimes(said.time, [])]).toEqual([])
+  })
+
   test('DE-01 it is handed on as it was said, with the time of the zone that is asked for', () => {
-    const inZone = attributesIn(said)
+    const inZone = attributesIn(said, times)
     expect(inZone('UTC')).toEqual({ region: 'eu', gpus: 8, actor_type: 'user', minute_of_day: 720, weekday: 1 })
     expect(inZone('Asia/Tokyo')).toMatchObject({ minute_of_day: 1260 })
     expect(inZone('UTC')).not.toHaveProperty('time')
   })
 
   test('DE-13 asked again for the same zone it is the same', () => {
-    const inZone = attributesIn(said)
+    const inZone = attributesIn(said, times)
     expect(inZone('UTC')).toBe(inZone('UTC'))
   })
 
   test('DE-23 a time that nobody can read is there and unreadable, and nothing else is lost', () => {
-    expect(attributesIn({ region: 'eu', time: 'soon' })('UTC')).toEqual({ region: 'eu', ...unreadable })
+    expect(attributesIn({ region: 'eu', time: 'soon' }, localTimes('soon', ['UTC']))('UTC')).toEqual({ region: 'eu', ...unreadable })
+  })
+
+  test('DE-23 in a zone for which nobody resolved it, it is unreadable, too', () => {
+    expect(attributesIn(said, times)('Europe/Berlin')).toMatchObject({ region: 'eu', ...unreadable })
   })
 })
 

@@ -9,10 +9,15 @@ const always: readonly AttributeName[] = ['source_ip', 'minute_of_day', 'weekday
 /** What an action's requests can say of themselves; a rule that looks at anything else is refused when it is written. */
 export const carriedBy = (action: Action): ReadonlySet<AttributeName> => new Set([...always, ...actions[action].carries])
 
-/** What is known of one request. `time` is its instant, resolved to minutes and weekdays in the zones that rules name. */
+/** What is known of one request; `time` is its instant, where somebody said one. */
 export interface RequestAttributes extends Omit<Attributes, 'minute_of_day' | 'weekday'> {
   readonly time?: unknown
 }
+
+export type LocalTime = Pick<Attributes, 'minute_of_day' | 'weekday'>
+
+/** What one instant is in each zone that a rule names. */
+export type LocalTimes = ReadonlyMap<string, LocalTime>
 
 /** One for each zone, of which there are some hundreds; a name in other letters is no other zone, or there would be no end of them. */
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -46,7 +51,7 @@ const instantOf = (time: unknown): Date | undefined => {
 const unreadable = { minute_of_day: Number.NaN, weekday: Number.NaN }
 
 /** The minute and the weekday of an instant in a zone. */
-export const localTime = (time: unknown, zone: string): Pick<Attributes, 'minute_of_day' | 'weekday'> => {
+export const localTime = (time: unknown, zone: string): LocalTime => {
   const instant = instantOf(time)
   if (!instant) return unreadable
   try {
@@ -64,12 +69,16 @@ export const localTime = (time: unknown, zone: string): Pick<Attributes, 'minute
   }
 }
 
-/** Resolved per zone when a rule first asks, and the same for whoever asks again. */
-export const attributesIn = ({ time, ...said }: RequestAttributes): AttributesIn => {
-  const resolved = new Map<string, Attributes>()
+const none: LocalTimes = new Map()
+export const localTimes = (time: unknown, zones: readonly string[]): LocalTimes =>
+  zones.length === 0 ? none : new Map(zones.map((zone) => [zone, localTime(time, zone)]))
+
+/** A request as a rule sees it that lives in a zone: put together when the first one asks, and the same for whoever asks again. */
+export const attributesIn = ({ time: _, ...said }: RequestAttributes, times: LocalTimes): AttributesIn => {
+  const seen = new Map<string, Attributes>()
   return (zone) => {
-    const known = resolved.get(zone) ?? { ...said, ...localTime(time, zone) }
-    resolved.set(zone, known)
+    const known = seen.get(zone) ?? { ...said, ...(times.get(zone) ?? unreadable) }
+    seen.set(zone, known)
     return known
   }
 }

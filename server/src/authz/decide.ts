@@ -12,7 +12,7 @@ import {
   relationKeys,
   type Tier,
 } from './actions.ts'
-import { attributesIn, type RequestAttributes } from './attributes.ts'
+import { attributesIn, type LocalTimes, type RequestAttributes } from './attributes.ts'
 
 export type ReasonCode =
   | 'permission_denied'
@@ -79,6 +79,8 @@ export interface DecisionInput {
   readonly constraints: readonly Constraint[]
   /** What is said of the request. */
   readonly attributes: RequestAttributes
+  /** Its time, or that of the question, where rules look: a zone that is missing here cannot be judged by. */
+  readonly local_times: LocalTimes
 }
 
 export const scopeOf = { platform: 'global', tenant: 'tenant', project: 'project' } as const satisfies Record<Tier, AppliedScope>
@@ -201,8 +203,8 @@ export const frozenScope = (action: Action, { tenant, project }: DecisionInput, 
 }
 
 /** What rules are told of the request: what was said of it, and what nobody can say otherwise. */
-export const describedBy = ({ attributes, now, resource, actor }: DecisionInput): AttributesIn =>
-  attributesIn({ ...attributes, time: attributes.time ?? now, resource_type: resource.type, actor_type: actor.type })
+export const describedBy = ({ attributes, local_times, resource, actor }: DecisionInput): AttributesIn =>
+  attributesIn({ ...attributes, resource_type: resource.type, actor_type: actor.type }, local_times)
 
 /** The rule that denies this request, if one does. */
 export const denyingRule = (action: Action, input: DecisionInput, isLockedOnly = false): Constraint | undefined => {

@@ -43,7 +43,7 @@ const circumstances: Circumstances = {
   now,
 }
 const factsFor = (said: Partial<StandingRow>, of: Partial<Circumstances> = {}) =>
-  factsOf(standingOf(row(said)), [], { ...circumstances, ...of })
+  factsOf(standingOf(row(said)), [rule], { ...circumstances, ...of })
 
 describe('the input of a decision', () => {
   test('DE-04 it is what was read, tier by tier, of the place that was asked about', () => {
@@ -62,6 +62,7 @@ describe('the input of a decision', () => {
       elevations: [],
       constraints,
       attributes: {},
+      local_times: new Map([['UTC', { minute_of_day: 720, weekday: 1 }]]),
       standing,
       platform_role: 'platform_ops',
       may_know: true,
@@ -277,7 +278,7 @@ describe('what is read for a work', () => {
   })
 
   test('DE-01 the connection tells where a request came from, where there is one', async () => {
-    const { work } = told([{ n: 1, ...row() }], [[]])
+    const { work } = told([{ n: 1, ...row() }], [[rule]])
     const from = async (address: string | null) => describedBy(await readFacts(work(alice, address), 'user', inTraining))('UTC')
     expect(await from('10.0.0.1')).toEqual({
       ...{ source_ip: '10.0.0.1', resource_type: 'user', actor_type: 'user', minute_of_day: 720, weekday: 1 },

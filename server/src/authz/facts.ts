@@ -1,7 +1,7 @@
-import type { Constraint } from '../policies/constraint.ts'
+import { type Constraint, zonesOf } from '../policies/constraint.ts'
 import { readChains } from '../policies/constraint-chain.ts'
 import type { Actor, Work } from '../work/work.ts'
-import type { RequestAttributes } from './attributes.ts'
+import { localTimes, type RequestAttributes } from './attributes.ts'
 import { defaultPlatformRole } from './catalogue.ts'
 import type { DecisionInput } from './decide.ts'
 import type { Place } from './kind.ts'
@@ -64,6 +64,7 @@ export const factsOf = (
     elevations: noElevations,
     constraints,
     attributes,
+    local_times: localTimes(attributes.time ?? now, zonesOf(constraints)),
     standing,
     platform_role,
     may_know: mayKnow(standing, now),

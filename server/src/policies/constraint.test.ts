@@ -10,6 +10,7 @@ import {
   globalRules,
   type ScopeType,
   surelyDenies,
+  zonesOf,
 } from './constraint.ts'
 
 const scopes: ScopeType[] = ['global', 'tenant', 'project']
@@ -145,4 +146,10 @@ describe('what denies', () => {
     })
     expect(zones).toEqual(['Asia/Tokyo'])
   })
+})
+
+test('DE-01 a chain names the zones of all of its rules, each once', () => {
+  const chain = ['UTC', 'Asia/Tokyo', 'UTC'].map((time_zone) => rule('tenant', { time_zone }))
+  expect(zonesOf(chain)).toEqual(['UTC', 'Asia/Tokyo'])
+  expect(zonesOf([])).toEqual([])
 })

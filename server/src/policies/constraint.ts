@@ -30,9 +30,9 @@ const thatCounts = (sameKey: readonly Constraint[]): Constraint => {
 const byWidthThenKey = (a: Constraint, b: Constraint) => width(a) - width(b) || (a.key < b.key ? -1 : 1)
 
 /** Remembered per list, which is never changed. */
-const remembered = (compute: (chain: readonly Constraint[]) => readonly Constraint[]) => {
-  const known = new WeakMap<readonly Constraint[], readonly Constraint[]>()
-  return (chain: readonly Constraint[]): readonly Constraint[] => {
+const remembered = <Found>(compute: (chain: readonly Constraint[]) => Found) => {
+  const known = new WeakMap<readonly Constraint[], Found>()
+  return (chain: readonly Constraint[]): Found => {
     const found = known.get(chain) ?? compute(chain)
     known.set(chain, found)
     return found
@@ -40,12 +40,15 @@ const remembered = (compute: (chain: readonly Constraint[]) => readonly Constrai
 }
 
 /** The rules of a chain that can deny at all, in the order in which they decide. */
-export const effectiveRules = remembered((chain) =>
+export const effectiveRules = remembered((chain): readonly Constraint[] =>
   [...Map.groupBy(chain, ({ key }) => key).values()].map(thatCounts).filter(isActive).sort(byWidthThenKey),
 )
 
 /** Over the platform's own actions no tenant rules, neither to deny nor to exempt. */
-export const globalRules = remembered((chain) => chain.filter(({ scope_type }) => scope_type === 'global'))
+export const globalRules = remembered((chain): readonly Constraint[] => chain.filter(({ scope_type }) => scope_type === 'global'))
+
+/** The zones by whose clocks a chain judges. */
+export const zonesOf = remembered((chain): readonly string[] => [...new Set(chain.map(({ time_zone }) => time_zone))])
 
 /** A group is written `allocation.*` and means every key that begins so. */
 export const covers = ({ actions }: Pick<Constraint, 'actions'>, action: string): boolean =>

@@ -8,6 +8,7 @@ import {
   overridePermission,
   relationKeys,
 } from '../../../server/src/authz/actions.ts'
+import { localTimes } from '../../../server/src/authz/attributes.ts'
 import { permissionsOf } from '../../../server/src/authz/catalogue.ts'
 import { type Decision, type DecisionInput, type Elevation, scopeOf, type TokenBounds } from '../../../server/src/authz/decide.ts'
 import { heldAt, standingOf, strangerRow } from '../../../server/src/authz/standing.ts'
@@ -388,6 +389,7 @@ const placesOf = (yes: readonly string[]) =>
 export const questionNames: readonly string[] = names
 
 const attributes: DecisionInput['attributes'] = { region: 'eu' }
+const local_times = localTimes(now, ['UTC'])
 const noKeys: ReadonlySet<string> = new Set()
 const everyRelation = new Set(Object.keys(relationKeys)) as DecisionInput['resource']['relations']
 const noRelation: DecisionInput['resource']['relations'] = new Set()
@@ -452,6 +454,7 @@ const inputOf = (tier: string, sets: ReturnType<typeof setsFor>, parts: Parts): 
     elevations: parts.elevations,
     constraints: parts.rules.chain,
     attributes,
+    local_times,
   }
 }
 
