@@ -10,6 +10,12 @@ export const unsaid = Symbol('unsaid')
 /** Undefined: it cannot be said. */
 type Truth = boolean | undefined
 
+/** Rules are kept and asked thousands of times: what a rule says is read once, and what is left of it asks only about the request. */
+type Judge = (attributes: Attributes) => Truth
+/** The same about the one value that a test looks at. */
+type Test = (value: unknown) => Truth
+const unknowable = (): Truth => undefined
+
 /** Longer than anything that a rule could name: not worth reading, and so not readable. */
 const mostLetters = 200
 const mostFlags = 100
@@ -21,35 +27,34 @@ const isAbsent = (value: unknown): boolean => value === undefined || value === n
 const not = (truth: Truth): Truth => (truth === undefined ? undefined : !truth)
 
 /** False settles it, whatever else cannot be said; so nothing after it is looked at. */
-const allOf = (truths: Iterable<Truth>): Truth => {
-  let all: Truth = true
-  for (const truth of truths) {
-    if (truth === false) return false
-    if (truth === undefined) all = undefined
+const allOf =
+  (judges: readonly Judge[]): Judge =>
+  (attributes) => {
+    let all: Truth = true
+    for (const judge of judges) {
+      const truth = judge(attributes)
+      if (truth === false) return false
+      if (truth === undefined) all = undefined
+    }
+    return all
   }
-  return all
-}
-const anyOf = (truths: Iterable<Truth>): Truth => {
-  let any: Truth = false
-  for (const truth of truths) {
-    if (truth === true) return true
-    if (truth === undefined) any = undefined
+const anyOf =
+  (judges: readonly Judge[]): Judge =>
+  (attributes) => {
+    let any: Truth = false
+    for (const judge of judges) {
+      const truth = judge(attributes)
+      if (truth === true) return true
+      if (truth === undefined) any = undefined
+    }
+    return any
   }
-  return any
-}
 
-/** A list of a rule as a set, made once: rules are kept, and asked about thousands of times. */
-const sets = new WeakMap<readonly unknown[], ReadonlySet<unknown>>()
-const setOf = (listed: readonly unknown[]): ReadonlySet<unknown> => {
-  const known = sets.get(listed) ?? new Set(listed)
-  sets.set(listed, known)
-  return known
-}
-
-const isOneOf = (value: unknown, listed: unknown): Truth => {
-  if (!Array.isArray(listed) || listed.length === 0) return undefined
-  if (listed.every(isInteger)) return isInteger(value) ? setOf(listed).has(value) : undefined
-  return isText(value) && listed.every(isText) ? setOf(listed).has(value) : undefined
+const isOneOf = (listed: unknown): Test => {
+  if (!Array.isArray(listed) || listed.length === 0) return unknowable
+  const isReadable = listed.every(isInteger) ? isInteger : listed.every(isText) ? isText : () => false
+  const set = new Set<unknown>(listed)
+  return (value) => (isReadable(value) ? set.has(value) : undefined)
 }
 
 type Family = 'ipv4' | 'ipv6'
@@ -57,18 +62,14 @@ const familyOf = (address: string): Family | undefined => (({ 4: 'ipv4', 6: 'ipv
 
 /** One list a family: an address of one lies in no range of the other, which Node's own list would not say. */
 const listsOf = (ranges: readonly string[]): Readonly<Record<Family, BlockList>> => {
-  const known = lists.get(ranges)
-  if (known) return known
-  const made = { ipv4: new BlockList(), ipv6: new BlockList() }
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {
     const [address = '', prefix] = range.split('/')
     const family = familyOf(address) ?? 'ipv4'
-    made[family].addSubnet(address, Number(prefix), family)
+    lists[family].addSubnet(address, Number(prefix), family)
   }
-  lists.set(ranges, made)
-  return made
+  return lists
 }
-const lists = new WeakMap<readonly string[], Readonly<Record<Family, BlockList>>>()
 
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
 /** One spelling an address; an IPv4 address written as IPv6 is that IPv4 address. */
@@ -77,36 +78,49 @@ const plain = (address: string, family: Family): string => {
   return mapped.exec(spelt)?.[1] ?? spelt
 }
 
-const isWithin = (value: unknown, ranges: unknown): Truth => {
-  const family = isText(value) ? familyOf(value) : undefined
-  if (!isText(value) || !family || !isTexts(ranges)) return undefined
-  const address = plain(value, family)
-  const own = familyOf(address) ?? family
-  return listsOf(ranges)[own].check(address, own)
+const isWithin = (ranges: unknown): Test => {
+  if (!isTexts(ranges)) return unknowable
+  let lists: ReturnType<typeof listsOf> | undefined
+  return (value) => {
+    const family = isText(value) ? familyOf(value) : undefined
+    if (!isText(value) || !family) return undefined
+    const address = plain(value, family)
+    const own = familyOf(address) ?? family
+    // Not sooner: a range that is none breaks the question that looks at it, and no other.
+    lists ??= listsOf(ranges)
+    return lists[own].check(address, own)
+  }
 }
 
-const isBetween = (value: unknown, bounds: unknown): Truth => {
-  if (!isInteger(value) || !Array.isArray(bounds) || bounds.length !== 2 || !bounds.every(isInteger)) return undefined
+const isBetween = (bounds: unknown): Test => {
+  if (!Array.isArray(bounds) || bounds.length !== 2 || !bounds.every(isInteger)) return unknowable
   const [from, until] = bounds as [number, number]
-  return from <= until ? from <= value && value < until : value >= from || value < until
+  return (value) => {
+    if (!isInteger(value)) return undefined
+    return from <= until ? from <= value && value < until : value >= from || value < until
+  }
 }
 
-const compared = (value: unknown, bound: unknown, holds: (value: number, bound: number) => boolean): Truth =>
-  isInteger(value) && isInteger(bound) ? holds(value, bound) : undefined
-const flagged = (value: unknown, listed: unknown, holds: (flags: readonly string[], listed: readonly string[]) => boolean): Truth =>
-  isTexts(value) && value.length <= mostFlags && isTexts(listed) ? holds(value, listed) : undefined
+const compared = (bound: unknown, holds: (value: number, bound: number) => boolean): Test =>
+  isInteger(bound) ? (value) => (isInteger(value) ? holds(value, bound) : undefined) : unknowable
+const flagged = (listed: unknown, holds: (flags: readonly string[], listed: readonly string[]) => boolean): Test =>
+  isTexts(listed) ? (value) => (isTexts(value) && value.length <= mostFlags ? holds(value, listed) : undefined) : unknowable
+const negated =
+  (test: Test): Test =>
+  (value) =>
+    not(test(value))
 
-/** What each operator says of one attribute's value beside what the rule lists. Either may be anything: what does not fit says nothing. */
-const operators: Record<string, (value: unknown, listed: unknown) => Truth> = {
+/** What each operator asks of one attribute's value, by what the rule lists. Either may be anything: what does not fit says nothing. */
+const operators: Record<string, (listed: unknown) => Test> = {
   in: isOneOf,
-  not_in: (value, listed) => not(isOneOf(value, listed)),
-  at_least: (value, least) => compared(value, least, (amount, bound) => amount >= bound),
-  at_most: (value, most) => compared(value, most, (amount, bound) => amount <= bound),
-  has_any: (value, wanted) => flagged(value, wanted, (flags, listed) => flags.some((flag) => setOf(listed).has(flag))),
-  has_all: (value, wanted) => flagged(value, wanted, (flags, listed) => listed.every((flag) => flags.includes(flag))),
-  has_none: (value, wanted) => flagged(value, wanted, (flags, listed) => !flags.some((flag) => setOf(listed).has(flag))),
+  not_in: (listed) => negated(isOneOf(listed)),
+  at_least: (least) => compared(least, (amount, bound) => amount >= bound),
+  at_most: (most) => compared(most, (amount, bound) => amount <= bound),
+  has_any: (wanted) => flagged(wanted, (flags, listed) => flags.some((flag) => listed.includes(flag))),
+  has_all: (wanted) => flagged(wanted, (flags, listed) => listed.every((flag) => flags.includes(flag))),
+  has_none: (wanted) => flagged(wanted, (flags, listed) => !flags.some((flag) => listed.includes(flag))),
   within: isWithin,
-  not_within: (value, listed) => not(isWithin(value, listed)),
+  not_within: (listed) => negated(isWithin(listed)),
   between: isBetween,
 }
 
@@ -114,33 +128,41 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const isNamed = (name: unknown): name is AttributeName => attributeNames.includes(name as AttributeName)
 
-/** One after the other, as far as somebody asks. */
-function* each<T>(list: readonly T[], said: (item: T) => Truth): Iterable<Truth> {
-  for (const item of list) yield said(item)
-}
+const hasAttribute =
+  (name: unknown, isWanted: boolean): Judge =>
+  (attributes) =>
+    isNamed(name) && attributes[name] !== unsaid ? isAbsent(attributes[name]) !== isWanted : undefined
 
 /** A test that is not spelt as this version spells it can say nothing; and what tests nothing is none. */
-function* testsOf(operator: string, tested: unknown, attributes: Attributes): Iterable<Truth> {
-  if (operator === 'not') return yield not(holds(tested as Condition, attributes))
-  if (operator === 'any') {
-    if (!Array.isArray(tested) || tested.length === 0) return yield undefined
-    return yield anyOf(each(tested, (group) => holds(group as Condition, attributes)))
+const testsOf = ([operator, tested]: readonly [string, unknown]): readonly Judge[] => {
+  if (operator === 'not') {
+    const judge = judgeOf(tested)
+    return [(attributes) => not(judge(attributes))]
   }
-  if (operator === 'present' || operator === 'absent') {
-    if (!Array.isArray(tested) || tested.length === 0) return yield undefined
-    for (const name of tested)
-      yield isNamed(name) && attributes[name] !== unsaid ? isAbsent(attributes[name]) === (operator === 'absent') : undefined
-    return
+  if (operator === 'any' || operator === 'present' || operator === 'absent') {
+    if (!Array.isArray(tested) || tested.length === 0) return [unknowable]
+    return operator === 'any' ? [anyOf(tested.map(judgeOf))] : tested.map((name) => hasAttribute(name, operator === 'present'))
   }
-  const says = Object.hasOwn(operators, operator) ? operators[operator] : undefined
-  if (!says || !isObject(tested) || Object.keys(tested).length === 0) return yield undefined
-  for (const [name, listed] of Object.entries(tested)) yield isNamed(name) ? says(attributes[name], listed) : undefined
+  const testOf = Object.hasOwn(operators, operator) ? operators[operator] : undefined
+  if (!testOf || !isObject(tested) || Object.keys(tested).length === 0) return [unknowable]
+  return Object.entries(tested).map(([name, listed]) => {
+    const test = testOf(listed)
+    return isNamed(name) ? (attributes) => test(attributes[name]) : unknowable
+  })
 }
 
-function* allTests(condition: Condition, attributes: Attributes): Iterable<Truth> {
-  for (const [operator, tested] of Object.entries(condition)) yield* testsOf(operator, tested, attributes)
+const judgeOf = (condition: unknown): Judge => {
+  if (!isObject(condition)) return unknowable
+  const tests = Object.entries(condition).flatMap(testsOf)
+  return tests.length === 1 ? tests[0]! : allOf(tests)
 }
+
+const judges = new WeakMap<object, Judge>()
 
 /** Whether a condition holds for a request; undefined where that cannot be said. */
-export const holds = (condition: Condition, attributes: Attributes): Truth =>
-  isObject(condition) ? allOf(allTests(condition, attributes)) : undefined
+export const holds = (condition: Condition, attributes: Attributes): Truth => {
+  if (!isObject(condition)) return undefined
+  const judge = judges.get(condition) ?? judgeOf(condition)
+  judges.set(condition, judge)
+  return judge(attributes)
+}
