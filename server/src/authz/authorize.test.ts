@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, expectTypeOf, test } from 'vitest'
 import type { Statement } from '../db/statement.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type Actor, newTrail, type Work } from '../work/work.ts'
 import type { Action } from './actions.ts'
-import { type Authority, authorityOf, authorize, authorizeAgain, authorizedAmong, systemProof } from './authorize.ts'
+import { type Authority, type Authorized, authorityOf, authorize, authorizeAgain, authorizedAmong, systemProof } from './authorize.ts'
 import { type Kind, platformKind, selfKind, thePlatform } from './kind.ts'
 import { grantSeverity, requireNoSelfGrant } from './override-limits.ts'
 import type { StandingRow } from './standing-queries.ts'
@@ -243,6 +243,17 @@ test('AU-01 the product’s own doings hold a proof of their own', () => {
   const proof = systemProof('founding', 'tenant.update', aurora)
   expect(proof).toEqual(aurora)
   expect(proof).not.toBe(aurora)
+  expect(() => authorityOf(proof)).toThrow('no authority')
+})
+
+test('AU-01 a copy of a proof is none, nor does one action’s speak for another’s', async () => {
+  const proof = await authorize(workOf(member), 'tenant.read', kind, aurora)
+  const copy = { ...proof, ...borealis }
+  // @ts-expect-error: what was copied proves nothing
+  expect(() => authorityOf(copy)).toThrow('no authority')
+  expectTypeOf(proof).toExtend<Authorized<'tenant.read' | 'tenant.update', Row>>()
+  expectTypeOf(proof).not.toExtend<Authorized<'tenant.update', Row>>()
+  expectTypeOf(copy).not.toExtend<Authorized<'tenant.read', Row>>()
 })
 
 describe('the limits of override', () => {

@@ -7,9 +7,12 @@ import { type Decision, decide, isOverridden } from './decide.ts'
 import { type Facts, readFacts, readFactsIn } from './facts.ts'
 import { type Kind, nowhere, type Place } from './kind.ts'
 
-declare const proof: unique symbol
+/** A class, for what is private does not survive a copy: `{ ...proof, tenant_id }` is a row like any other. */
+declare class Proof<A extends Action> {
+  private readonly proves: A
+}
 /** A row, and the proof that this work may do `A` to it. Only this room can make one. */
-export type Authorized<A extends Action, R> = R & { readonly [proof]: A }
+export type Authorized<A extends Action, R> = R & Proof<A>
 
 /** How an allow came about; verbs that give rights away must ask. */
 export interface Authority {
@@ -21,7 +24,12 @@ export interface Authority {
   readonly facts: Facts
 }
 const authorities = new WeakMap<object, Authority>()
-export const authorityOf = (row: Authorized<Action, object>): Authority => authorities.get(row)!
+/** Of what `authorize` gave, itself: the product's own proof rests on no decision, and nothing is said of a copy. */
+export const authorityOf = (row: Authorized<Action, object>): Authority => {
+  const authority = authorities.get(row)
+  if (!authority) throw new Error('no authority: a proof of the product itself, or a copy of a proof')
+  return authority
+}
 
 interface Judged {
   readonly action: Action

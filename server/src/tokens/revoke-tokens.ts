@@ -56,8 +56,11 @@ const kindOf = (type: string): Kind<ManagedSubject> => ({
 })
 
 /** An operator's tokens are those of its runtime, and so its tenant's; what is nobody's is judged as a project's. */
-const authorizeManaged = async (work: Work, type: string, found: ManagedSubject | undefined) =>
-  found?.shared_runtime_id ? authorize(work, operating, kindOf(type), found) : authorize(work, managing, kindOf(type), found)
+const authorizeManaged = async (work: Work, type: string, found: ManagedSubject | undefined) => {
+  const actions = found?.shared_runtime_id ? operating : managing
+  const proof = await authorize<(typeof actions)[number], ManagedSubject>(work, actions, kindOf(type), found)
+  return { proof, org_id: proof.org_id, project_id: proof.project_id }
+}
 
 const actorBy = ({ type, id }: NonNullable<Body['actor']>) => {
   if (type === 'shared_runtime_operator') return operatorById(id)
@@ -77,15 +80,15 @@ const authorizeOn = async (work: Work, type: SubjectType, id: string | null, { a
       return authorizeManaged(work, 'actor', known && (await tx.maybe(known)))
     }
     case 'project': {
-      const project = await authorize(work, managing, projectKind, await tx.maybe(findProject(id!)))
-      return { ...project, project_id: project.id }
+      const proof = await authorize(work, managing, projectKind, await tx.maybe(findProject(id!)))
+      return { proof, org_id: proof.org_id, project_id: proof.id }
     }
     case 'organization': {
-      const organization = await authorize(work, 'platform.admin', organizationKind, await tx.maybe(findOrganization(id!)))
-      return { ...organization, org_id: organization.id, project_id: null }
+      const proof = await authorize(work, 'platform.admin', organizationKind, await tx.maybe(findOrganization(id!)))
+      return { proof, org_id: proof.id, project_id: null }
     }
     case 'platform':
-      return { ...(await authorize(work, 'platform.admin', platformKind, thePlatform)), org_id: null, project_id: null }
+      return { proof: await authorize(work, 'platform.admin', platformKind, thePlatform), org_id: null, project_id: null }
   }
 }
 
@@ -97,13 +100,12 @@ export const revokeTokens: Answering<typeof Op> = async (work, { body }) => {
   if (subject_type === 'token' && body.issued_before !== undefined) throw refused('issued_before', 'a single token has no cut-off')
   if (issued_before > work.now) throw refused('issued_before', 'must not lie in the future')
 
-  const subject = await authorizeOn(work, subject_type, subject_id, body)
-  const { org_id, project_id } = subject
+  const { proof, org_id, project_id } = await authorizeOn(work, subject_type, subject_id, body)
   let revoked_at = work.now
-  if (subject_type === 'token') revoked_at = (await work.tx.one(revokeToken(subject, work.actor.id, reason, work.now))).revoked_at
+  if (subject_type === 'token') revoked_at = (await work.tx.one(revokeToken(proof, work.actor.id, reason, work.now))).revoked_at
   else {
     const cut = { id: newId('cutoff'), subject_type, subject_id, org_id, issued_before, created_by: work.actor.id, reason }
-    await work.tx.one(insertCutOff(subject, { ...cut, is_of_all: body.issued_before === undefined }, work.now))
+    await work.tx.one(insertCutOff(proof, { ...cut, is_of_all: body.issued_before === undefined }, work.now))
   }
   const until = subject_type === 'token' ? null : issued_before
   record(work, {
