@@ -230,6 +230,13 @@ describe('asking again', () => {
     await authorizeAgain(work, [{ ...first!, actions: ['tenant.abolish', 'tenant.read'] }])
     expect(work.trail.asked).toMatchObject([{ actions: ['tenant.read'], allowed: true }])
   })
+
+  test('DE-08 DE-19 where none of the actions is one any more nobody may do it', async () => {
+    const [first] = await questions(workOf(viewer))
+    const refused = 'insufficient_permissions permission_denied'
+    for (const person of [viewer, superadmin])
+      expect(await said(authorizeAgain(workOf(person), [{ ...first!, actions: ['tenant.abolish'] }]))).toBe(refused)
+  })
 })
 
 test('AU-05 of a list one sees what one might read one by one', async () => {

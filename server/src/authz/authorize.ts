@@ -150,7 +150,10 @@ export const authorizeAgain = async (work: Work, asked: readonly Asked[]): Promi
       relations: relations as readonly Relation[],
       ...(attributes && { attributes: attributes as RequestAttributes }),
     }
-    await authorize(work, alternatives.filter(isAction), { type: resource_type, missing, placeOf: () => place }, {})
+    const known = alternatives.filter(isAction)
+    // Decided before an upgrade that took the action away: what nobody can be given, nobody may.
+    if (known.length === 0) throw new Problem('insufficient_permissions', { reason_code: 'permission_denied' })
+    await authorize(work, known, { type: resource_type, missing, placeOf: () => place }, {})
   }
 }
 
