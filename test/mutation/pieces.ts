@@ -16,7 +16,10 @@ export const pieces: readonly Piece[] = [
   { files: authz('decide'), tests: authz('override-and-elevation.test', 'decide.test', 'operator-conditions.test') },
   { files: authz('actions', 'catalogue'), tests: authz('actions.test', 'catalogue.test', 'attributes.test') },
   { files: authz('attributes'), tests: authz('attributes.test') },
-  { files: authz('standing', 'facts', 'kind'), tests: authz('standing.test', 'facts.test', 'operator-conditions.test') },
+  {
+    files: authz('standing', 'read-standings', 'facts', 'kind'),
+    tests: authz('standing.test', 'read-standings.test', 'facts.test', 'operator-conditions.test'),
+  },
   { files: authz('platform-source', 'superadmins'), tests: authz('platform-source.test', 'superadmins.test') },
   { files: authz('authorize', 'override-limits'), tests: authz('authorize.test') },
   { files: policies('condition'), tests: policies('condition.test') },

@@ -1,4 +1,4 @@
-import { standings, wantStanding } from '../../server/src/authz/standing.ts'
+import { standings, wantStanding } from '../../server/src/authz/read-standings.ts'
 import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
 import { readQuestions } from '../../server/src/decisions/question.ts'
 import type { FreshReader, Source, Wanted } from '../../server/src/epochs/fresh.ts'

@@ -7,6 +7,7 @@ import { type Authority, type Authorized, authorityOf, authorize, authorizeAgain
 import { type Kind, platformKind, selfKind, thePlatform } from './kind.ts'
 import { grantSeverity, requireNoSelfGrant } from './override-limits.ts'
 import type { StandingRow } from './standing-queries.ts'
+import { boundRole } from './testing/bound-role.ts'
 
 // The engine's answers have tests of their own; here it is what a verb makes of them.
 
@@ -27,10 +28,6 @@ const described: Kind<Row> = {
 const aurora: Row = { id: 'aurora', tenant_id: 'aurora' }
 const borealis: Row = { id: 'borealis', tenant_id: 'borealis' }
 
-const boundRole = (name: string) => ({
-  ...{ binding_id: 'b', role_id: 'r', role_version_id: 'v', name, version: 1, is_builtin: true },
-  ...{ state: 'active', grace_until: null, expires_at: null, permissions: [] },
-})
 interface Person {
   platform?: string
   /** Where platform roles come from. */

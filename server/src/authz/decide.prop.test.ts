@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { laws } from '../../../test/laws/decision-laws.ts'
-import { aConstraint, actionNames, anAction, aWorld, factsIn } from '../../../test/laws/random-world.ts'
+import { aConstraint, actionNames, anAction, aWorld, builtin, factsIn } from '../../../test/laws/random-world.ts'
 import type { Constraint, ScopeType } from '../policies/constraint.ts'
 import { type Action, actions, overridePermission } from './actions.ts'
 import { type Decision, type DecisionInput, decide, elevationFor } from './decide.ts'
@@ -140,18 +140,6 @@ describe('DE-11 D4 every combination at the platform, the tenant and the project
     starts_at: '2026-11-16T00:00:00.000Z',
     ends_at: '2026-11-17T00:00:00.000Z',
   }
-  const viewer = {
-    binding_id: 'b',
-    role_id: 'r',
-    role_version_id: 'v',
-    name: 'project_viewer',
-    version: 1,
-    is_builtin: true,
-    state: 'active',
-    expires_at: null,
-    grace_until: null,
-    permissions: [],
-  }
   const ask = (row: readonly Cell[], isElevated: boolean) =>
     spelled(
       decide(
@@ -159,7 +147,7 @@ describe('DE-11 D4 every combination at the platform, the tenant and the project
         factsIn({
           ...base,
           ...inside,
-          project_roles: isElevated ? [] : [viewer],
+          project_roles: isElevated ? [] : [builtin('project_viewer')],
           is_self: false,
           token: null,
           elevations: isElevated ? [elevation] : [],

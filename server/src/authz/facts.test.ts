@@ -8,15 +8,12 @@ import { describedBy } from './decide.ts'
 import { blank, type Circumstances, factsOf, nobody, readFacts, readFactsIn } from './facts.ts'
 import { nowhere, type Place, platformKind, selfKind, thePlatform } from './kind.ts'
 import { heldAt, standingOf } from './standing.ts'
-import type { BoundRole, StandingRow } from './standing-queries.ts'
+import type { StandingRow } from './standing-queries.ts'
+import { boundRole as role } from './testing/bound-role.ts'
 
 // What the database says is in `facts.db.test.ts`; here it is said by hand.
 
 const now = '2026-11-16T12:00:00.000Z'
-const role = (name: string, state = 'active'): BoundRole => ({
-  ...{ binding_id: 'b', role_id: 'r', role_version_id: 'v', name, version: 1, is_builtin: true },
-  ...{ state, grace_until: null, expires_at: null, permissions: [] },
-})
 const row = (said: Partial<StandingRow> = {}): StandingRow => ({
   user_id: 'alice',
   is_disabled: false,
@@ -100,13 +97,17 @@ describe('the input of a decision', () => {
     ['a stranger', { is_tenant_member: false }, false],
     ['a stranger with the default role', { is_tenant_member: false, platform_bindings: [role('platform_user')] }, false],
     ['one of the platform', { is_tenant_member: false, platform_bindings: [role('platform_ops')] }, true],
-    ['one whose platform role is disabled', { is_tenant_member: false, platform_bindings: [role('platform_ops', 'disabled')] }, false],
+    [
+      'one whose platform role is disabled',
+      { is_tenant_member: false, platform_bindings: [role('platform_ops', { state: 'disabled' })] },
+      false,
+    ],
   ])('AU-05 %s may know what exists in the tenant', (_name, said, mayKnow) => {
     expect(factsFor(said).may_know).toBe(mayKnow)
   })
 
   test('RP-01 the highest platform role that is active is the one on record', () => {
-    const roles = [role('platform_user'), role('platform_ops'), role('platform_superadmin', 'disabled')]
+    const roles = [role('platform_user'), role('platform_ops'), role('platform_superadmin', { state: 'disabled' })]
     expect(factsFor({ platform_bindings: roles }).platform_role).toBe('platform_ops')
   })
 

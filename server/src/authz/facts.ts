@@ -5,7 +5,8 @@ import { localTimes, type RequestAttributes } from './attributes.ts'
 import { defaultPlatformRole } from './catalogue.ts'
 import type { DecisionInput } from './decide.ts'
 import type { Place } from './kind.ts'
-import { heldAt, readStandingsOf, type Standing, standingOf, strangerRow } from './standing.ts'
+import { readStandingsOf } from './read-standings.ts'
+import { heldAt, type Standing, standingOf, strangerRow } from './standing.ts'
 
 export interface Facts extends DecisionInput {
   readonly standing: Standing

@@ -5,7 +5,8 @@ import { type Database, openDatabase } from '../db/database.ts'
 import { fixedId, newId } from '../kernel/ids.ts'
 import { seedDevelopment } from '../seed-development.ts'
 import { permissionsOf } from './catalogue.ts'
-import { heldAt, readStandingsOf } from './standing.ts'
+import { readStandingsOf } from './read-standings.ts'
+import { heldAt } from './standing.ts'
 
 let clone: ClonedDatabase
 let database: Database

@@ -4,7 +4,9 @@ import type { Statement } from '../db/statement.ts'
 import { type Action, actions } from './actions.ts'
 import { type Decision, type DecisionInput, decide } from './decide.ts'
 import { factsOf } from './facts.ts'
-import { heldAt, readStandingsOf } from './standing.ts'
+import { readStandingsOf } from './read-standings.ts'
+import { heldAt } from './standing.ts'
+import { boundRole } from './testing/bound-role.ts'
 
 // MI-03's five conditions, written down by hand: the class of operators, the token's organization, its runtime, an action on its list,
 // the project attached (to attach one: on the list of those that it may). The first that fails in the order of DE-04 names the reason.
@@ -158,16 +160,12 @@ describe('the five conditions of an operator’s request', () => {
   })
 
   test('MI-03 no other class comes by an operator’s keys, be its row as rich as it can be', async () => {
-    const role = (name: string, permissions: string[]) => ({
-      ...{ binding_id: 'b', role_id: 'r', role_version_id: 'v', name, version: 1, is_builtin: permissions.length === 0 },
-      ...{ state: 'active', grace_until: null, expires_at: null, permissions },
-    })
-    const all = Object.keys(actions)
+    const custom = { is_builtin: false, permissions: Object.keys(actions) }
     const rich = {
       ...{ n: 1, user_id: 'u', is_disabled: false, was_ever_bound: true, role_by_column: null, platform_role_source: 'bindings' },
-      ...{ platform_bindings: [role('platform_superadmin', [])], tenant_state: 'active', is_tenant_member: true },
-      ...{ tenant_roles: [role('tenant_owner', []), role('x', all)], project_tenant_id: 'tenant', project_state: 'active' },
-      ...{ is_project_member: true, project_roles: [role('project_owner', []), role('y', all)] },
+      ...{ platform_bindings: [boundRole('platform_superadmin')], tenant_state: 'active', is_tenant_member: true },
+      ...{ tenant_roles: [boundRole('tenant_owner'), boundRole('x', custom)], project_tenant_id: 'tenant', project_state: 'active' },
+      ...{ is_project_member: true, project_roles: [boundRole('project_owner'), boundRole('y', custom)] },
     }
     const homed = { ...rich, home_tenant_id: 'tenant', home_project_id: 'project' }
     const key = { user_id: 'u', tenant_id: 'tenant', project_id: 'project' }

@@ -2,8 +2,7 @@ import { Exactly, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import { sql } from '../db/statement.ts'
 
-const Row = Exactly({
-  n: Type.Integer(),
+const OperatorStandingRow = Exactly({
   user_id: Type.String(),
   home_tenant_id: Type.String(),
   tenant_state: Nullable(Type.String()),
@@ -14,7 +13,9 @@ const Row = Exactly({
   is_eligible: Type.Boolean(),
   delegated_actions: Type.Array(Type.String()),
 })
-export type OperatorStandingRow = Static<typeof Row>
+export type OperatorStandingRow = Static<typeof OperatorStandingRow>
+
+const Row = Exactly({ n: Type.Integer(), ...OperatorStandingRow.properties })
 
 /**
  * How the operator of each runtime stands in each place. What belongs to another tenant than its runtime it does not know. A deleted

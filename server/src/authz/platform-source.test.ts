@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type BuiltinRoleName, roleIdOf } from './catalogue.ts'
 import { mismatchOf, platformRolesOf } from './platform-source.ts'
 import type { BoundRole } from './standing-queries.ts'
+import { boundRole } from './testing/bound-role.ts'
 
 // By hand: what stands in the two places, what counts by each source, and whether the two agree on who is a superadmin.
 const table = `
@@ -17,10 +18,7 @@ const table = `
   both   user    yes  | -           both        both      -          | no
   both   admin   yes  | column      both        both      -          | yes`
 
-const role = (name: BuiltinRoleName, binding_id: string | null = 'b'): BoundRole => ({
-  ...{ binding_id, role_id: roleIdOf(name), role_version_id: 'v', name, version: 1, is_builtin: true },
-  ...{ state: 'active', grace_until: null, expires_at: null, permissions: [] },
-})
+const role = (name: BuiltinRoleName, binding_id: string | null = 'b') => boundRole(name, { binding_id, role_id: roleIdOf(name) })
 const [superadmin, ops, column] = [role('platform_superadmin'), role('platform_ops'), role('platform_superadmin', null)]
 const spelt: Readonly<Record<string, readonly BoundRole[]>> = {
   ...{ '-': [], super: [superadmin], ops: [ops], both: [ops, superadmin], column: [column] },

@@ -1,37 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { aRoleOf } from '../../../test/laws/random-world.ts'
-import type { Statement } from '../db/statement.ts'
 import { actions, overridePermission } from './actions.ts'
 import { builtinRoleNames, permissionsOf, tierOf } from './catalogue.ts'
-import {
-  heldAt,
-  isActive,
-  isLive,
-  permissionsIn,
-  readStandings,
-  readStandingsOf,
-  standingOf,
-  standingOfMachine,
-  standings,
-  wantStanding,
-} from './standing.ts'
+import { heldAt, isActive, isLive, permissionsIn, standingOf, standingOfMachine } from './standing.ts'
 import type { BoundRole, StandingRow } from './standing-queries.ts'
+import { boundRole as role } from './testing/bound-role.ts'
 
 const now = '2026-11-16T12:00:00.000Z'
-const role = (name: string, said: Partial<BoundRole> = {}): BoundRole => ({
-  binding_id: 'b',
-  role_id: 'r',
-  role_version_id: 'v',
-  name,
-  version: 1,
-  is_builtin: true,
-  state: 'active',
-  grace_until: null,
-  expires_at: null,
-  permissions: [],
-  ...said,
-})
 const custom = (permissions: string[], said: Partial<BoundRole> = {}) => role('night-shift', { is_builtin: false, permissions, ...said })
 const row = (roles: Partial<Pick<StandingRow, 'platform_bindings' | 'tenant_roles' | 'project_roles'>>): StandingRow => ({
   user_id: 'u',
@@ -306,119 +282,5 @@ describe('how a service account stands', () => {
   test('TI-25 a suspended organization and an archived project are so for it too', () => {
     const { tenant, project } = heldAt(machine([], { tenant_state: 'suspended', project_state: 'archived' }), now)
     expect([tenant.is_suspended, project.is_archived]).toEqual([true, true])
-  })
-})
-
-describe('how machines are read', () => {
-  const key = { user_id: 'x', tenant_id: 't', project_id: 'p' }
-  const elsewhere = { user_id: 'gone', tenant_id: 'elsewhere', project_id: null }
-  const ofOperator = {
-    ...{ user_id: 'x', home_tenant_id: 't', tenant_state: 'active', project_state: null, is_disabled: false },
-    ...{ is_live: true, is_attached: false, is_eligible: false, delegated_actions: [] },
-  }
-  /** Each kind, the table it is in, and what is found of the second key there. */
-  const kinds = [
-    ['service_account', 'join service_accounts s', { n: 2, ...row({}), user_id: 'x', home_tenant_id: 't', home_project_id: 'p' }],
-    ['shared_runtime_operator', 'join shared_app_runtimes r', { n: 2, ...ofOperator }],
-    ['node_agent', 'from nodes', { id: 'x' }],
-  ] as const
-  type MachineType = (typeof kinds)[number][0] | 'workload'
-  const read = async (type: MachineType, by: typeof readStandings = (reader, keys) => readStandingsOf(reader, type, keys)) => {
-    const asked: Pick<Statement<unknown>, 'text' | 'values'>[] = []
-    const many = async <Row>({ text, values, parse }: Statement<Row>) => {
-      asked.push({ text, values })
-      return [kinds.find(([kind]) => kind === type)![2]].map(parse)
-    }
-    return { found: await by({ many }, [elsewhere, key]), asked }
-  }
-
-  test.each(kinds)('DE-19 a %s is read from its own table, by its own id, in the order of the keys', async (type, table) => {
-    const { found, asked } = await read(type)
-    expect([found.length, found[0], found[1]?.user_id]).toEqual([2, undefined, 'x'])
-    expect(asked).toHaveLength(1)
-    expect(asked[0]!.text).toContain(table)
-    const places =
-      type === 'node_agent'
-        ? []
-        : [
-            ['elsewhere', 't'],
-            [null, 'p'],
-          ]
-    expect(asked[0]!.values).toEqual([['gone', 'x'], ...places])
-  })
-
-  test('TI-25 MI-02 SG-16 each is bound to its home, and to nothing of the platform', async () => {
-    const bounds = { tenant_id: null, project_id: null, actions: null }
-    const homes = [{ ...bounds, tenant_id: 't', project_id: 'p' }, { ...bounds, tenant_id: 't', shared_runtime_id: 'x' }, bounds]
-    for (const [index, [type]] of kinds.entries()) {
-      const standing = (await read(type)).found[1]!
-      const { home, platform_roles, platform_mismatch } = standing
-      expect([type, home]).toEqual([type, homes[index]])
-      expect([type, platform_roles, platform_mismatch, heldAt(standing, now).platform_role]).toEqual([type, [], null, 'platform_user'])
-    }
-  })
-
-  test('DE-05 of any other nothing is read', async () => {
-    expect(await read('workload')).toEqual({ found: [undefined, undefined], asked: [] })
-  })
-
-  test('DE-19 each is kept under another name than a person of the same id', () => {
-    const types = ['user', 'service_account', 'shared_runtime_operator'] as const
-    expect(types.map((type) => wantStanding(type, key).id)).toEqual([
-      'standing x t p',
-      'service account standing x t p',
-      'operator standing x t p',
-    ])
-  })
-
-  test.each(['service_account', 'shared_runtime_operator'] as const)(
-    'DE-19 what is asked of a %s away from its home is read each time: it may be disabled there unnoticed',
-    async (type) => {
-      const { source } = wantStanding(type, key)
-      const { found, asked } = await read(type, (reader, keys) => source.load(reader as never, keys as never))
-      expect(asked).toEqual((await read(type)).asked)
-      const told = (tenant_id: string | null, of = found[1]!) => source.isToldByEpoch!({ ...key, tenant_id } as never, of)
-      expect([told('t'), told('elsewhere'), told(null), told('t', standingOf(row({})))]).toEqual([true, false, false, false])
-    },
-  )
-})
-
-describe('how standings are read', () => {
-  const keys = [
-    { user_id: 'alice', tenant_id: 'aurora', project_id: 'training' },
-    { user_id: 'nora', tenant_id: null, project_id: null },
-    { user_id: 'bella', tenant_id: 'borealis', project_id: null },
-  ]
-
-  test('DE-19 they come in the order of the keys, whatever the order of the rows, and nobody stands for somebody unknown', async () => {
-    const asked: unknown[] = []
-    const reader = {
-      many: async <Row>({ values, parse }: Statement<Row>) => {
-        asked.push(values.slice(-3))
-        const viewer = { tenant_roles: [role('tenant_viewer')] }
-        return [
-          { n: 3, ...row({}), user_id: 'bella' },
-          { n: 1, ...row(viewer), user_id: 'alice' },
-        ].map(parse)
-      },
-    }
-    for (const read of [readStandings, standings.load as typeof readStandings]) {
-      const [alice, nora, bella, ...more] = await read(reader, keys)
-      expect([alice?.user_id, nora, bella?.user_id, more]).toEqual(['alice', undefined, 'bella', []])
-      expect(alice).not.toHaveProperty('n')
-      expect(heldAt(alice!, now).tenant.allowed).toEqual(permissionsOf('tenant_viewer'))
-    }
-    const columns = [
-      ['alice', 'nora', 'bella'],
-      ['aurora', null, 'borealis'],
-      ['training', null, null],
-    ]
-    expect(asked).toEqual([columns, columns])
-  })
-
-  test('DE-19 one is kept under its person and place, and changes in the epoch of its tenant', () => {
-    expect(standings.name).toBe('standing')
-    expect(keys.map(standings.textOf)).toEqual(['alice aurora training', 'nora null null', 'bella borealis null'])
-    expect(keys.map(standings.tenantOf)).toEqual(['aurora', null, 'borealis'])
   })
 })

@@ -1,18 +1,13 @@
-import type { ActorType } from '@gatehouse/contract/operation'
 import { LRUCache } from 'lru-cache'
-import type { Reader } from '../db/database.ts'
-import { type Source, want } from '../epochs/fresh.ts'
 import type { PlatformMismatch } from '../work/work.ts'
 import { delegatedKeys, isFitForServiceAccounts, isGrantable, operatorKeys, type Tier } from './actions.ts'
 import { type BuiltinRoleName, highestPlatformRole, isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
 import type { DecisionInput, Grants, TokenBounds } from './decide.ts'
-import { liveNodes } from './node-standing-queries.ts'
-import { type OperatorStandingRow, operatorStandingsOf } from './operator-standing-queries.ts'
+import type { OperatorStandingRow } from './operator-standing-queries.ts'
 import { mismatchOf, platformRolesOf } from './platform-source.ts'
-import { serviceAccountStandingsOf } from './service-account-standing-queries.ts'
-import { type BoundRole, type StandingRow, standingsOf } from './standing-queries.ts'
+import type { BoundRole, StandingRow } from './standing-queries.ts'
 
-/** How one person stands in one place: what was read, and what it comes to. */
+/** How one actor stands in one place: what was read, and what it comes to. */
 export interface Standing extends StandingRow {
   /** Of a machine: the place that it never leaves. */
   readonly home?: TokenBounds
@@ -29,12 +24,6 @@ export interface Held extends Pick<DecisionInput, Tier> {
   readonly platform_role: BuiltinRoleName
 }
 export const heldAt = ({ comes_to }: Standing, now: string): Held => (typeof comes_to === 'function' ? comes_to(now) : comes_to)
-
-export interface StandingKey {
-  readonly user_id: string
-  readonly tenant_id: string | null
-  readonly project_id: string | null
-}
 
 /** A custom role holds only what may be given at its own tier: what was forced into the table beyond that is not heard. */
 export const permissionsIn = (tier: Tier, role: BoundRole): ReadonlySet<string> => {
@@ -125,61 +114,11 @@ export const standingOf = (row: StandingRow): Standing => {
   return { comes_to: comesTo(row, platform_roles), ...row, platform_roles, platform_mismatch: mismatchOf(row) }
 }
 
-/** In the order of the keys; undefined for somebody unknown. */
-export const readStandings = async (
-  reader: Pick<Reader, 'many'>,
-  keys: readonly StandingKey[],
-): Promise<readonly (Standing | undefined)[]> => {
-  const rows = await reader.many(
-    standingsOf(
-      keys.map(({ user_id }) => user_id),
-      keys.map(({ tenant_id }) => tenant_id),
-      keys.map(({ project_id }) => project_id),
-    ),
-  )
-  const standings: (Standing | undefined)[] = keys.map(() => undefined)
-  for (const { n, ...row } of rows) standings[n - 1] = standingOf(row)
-  return standings
-}
-
-export const standings: Source<StandingKey, Standing> = {
-  name: 'standing',
-  textOf: ({ user_id, tenant_id, project_id }) => `${user_id} ${tenant_id} ${project_id}`,
-  tenantOf: ({ tenant_id }) => tenant_id,
-  load: readStandings,
-}
-
-/** The same of service accounts; undefined for one that is unknown or deleted. */
-const readServiceAccountStandings = async (
-  reader: Pick<Reader, 'many'>,
-  keys: readonly StandingKey[],
-): Promise<readonly (Standing | undefined)[]> => {
-  const rows = await reader.many(
-    serviceAccountStandingsOf(
-      keys.map(({ user_id }) => user_id),
-      keys.map(({ tenant_id }) => tenant_id),
-      keys.map(({ project_id }) => project_id),
-    ),
-  )
-  const found: (Standing | undefined)[] = keys.map(() => undefined)
-  for (const { n, home_tenant_id, home_project_id, ...row } of rows)
-    found[n - 1] = standingOfMachine(row, { tenant_id: home_tenant_id, project_id: home_project_id, actions: null })
-  return found
-}
-
-const serviceAccountStandings: Source<StandingKey, Standing> = {
-  ...standings,
-  name: 'service account standing',
-  load: readServiceAccountStandings,
-  // Asked about elsewhere, it may be disabled at home without anything moving there.
-  isToldByEpoch: ({ tenant_id }, { home }) => home?.tenant_id === tenant_id,
-}
-
 /**
  * An operator has of its tenant what concerns its own runtime, and nothing of a project but that it is attached. It is disabled where its
  * runtime is, and belongs to its tenant while that is live.
  */
-const standingOfOperator = (row: OperatorStandingRow): Standing => {
+export const standingOfOperator = (row: OperatorStandingRow): Standing => {
   const { user_id, home_tenant_id, tenant_state, project_state, is_disabled, is_live, is_attached, is_eligible, delegated_actions } = row
   const stranger = {
     ...strangerRow(user_id, is_disabled),
@@ -201,29 +140,6 @@ const standingOfOperator = (row: OperatorStandingRow): Standing => {
   }
 }
 
-/** The same of operators; undefined for one whose runtime is unknown or deleted. */
-const readOperatorStandings = async (
-  reader: Pick<Reader, 'many'>,
-  keys: readonly StandingKey[],
-): Promise<readonly (Standing | undefined)[]> => {
-  const rows = await reader.many(
-    operatorStandingsOf(
-      keys.map(({ user_id }) => user_id),
-      keys.map(({ tenant_id }) => tenant_id),
-      keys.map(({ project_id }) => project_id),
-    ),
-  )
-  const found: (Standing | undefined)[] = keys.map(() => undefined)
-  for (const row of rows) found[row.n - 1] = standingOfOperator(row)
-  return found
-}
-
-const operatorStandings: Source<StandingKey, Standing> = {
-  ...serviceAccountStandings,
-  name: 'operator standing',
-  load: readOperatorStandings,
-}
-
 /** Somebody who is bound to nothing and belongs nowhere. */
 export const strangerRow = (user_id: string, is_disabled = false): StandingRow => ({
   user_id,
@@ -241,31 +157,6 @@ export const strangerRow = (user_id: string, is_disabled = false): StandingRow =
   project_roles: [],
 })
 
-/** A node belongs to no tenant and has no role; what it may do, its class gives it, as long as it is not retired. */
-const readNodeStandings = async (
-  reader: Pick<Reader, 'many'>,
-  keys: readonly StandingKey[],
-): Promise<readonly (Standing | undefined)[]> => {
-  const rows = await reader.many(liveNodes(keys.map(({ user_id }) => user_id)))
-  const live = new Set(rows.map(({ id }) => id))
-  return keys.map(({ user_id }) => (live.has(user_id) ? standingOfMachine(strangerRow(user_id), nodeBounds) : undefined))
-}
 const nodeBounds: TokenBounds = { tenant_id: null, project_id: null, actions: null }
-
-/** How somebody of this type stands there, to be read fresh; other machines have no standing of their own yet. */
-export const wantStanding = (type: ActorType | 'system', key: StandingKey) => want(sourceOf[type] ?? standings, key)
-const sourceOf: Partial<Record<ActorType | 'system', Source<StandingKey, Standing>>> = {
-  service_account: serviceAccountStandings,
-  shared_runtime_operator: operatorStandings,
-}
-
-export const readStandingsOf = async (
-  reader: Pick<Reader, 'many'>,
-  type: ActorType | 'system',
-  keys: readonly StandingKey[],
-): Promise<readonly (Standing | undefined)[]> => {
-  if (type === 'user') return readStandings(reader, keys)
-  if (type === 'node_agent') return readNodeStandings(reader, keys)
-  if (type === 'shared_runtime_operator') return readOperatorStandings(reader, keys)
-  return type === 'service_account' ? readServiceAccountStandings(reader, keys) : keys.map(() => undefined)
-}
+/** A node belongs to no tenant and has no role; what it may do, its class gives it. */
+export const standingOfNode = (id: string): Standing => standingOfMachine(strangerRow(id), nodeBounds)

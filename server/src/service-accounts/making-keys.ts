@@ -1,6 +1,7 @@
 import type { PublicJwk, ServiceAccount, ServiceAccountKey } from '@gatehouse/contract/service-accounts'
 import { authorityOf } from '../authz/authorize.ts'
-import { heldAt, readStandingsOf } from '../authz/standing.ts'
+import { readStandingsOf } from '../authz/read-standings.ts'
+import { heldAt } from '../authz/standing.ts'
 import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import { requireRoom } from '../policies/require-room.ts'

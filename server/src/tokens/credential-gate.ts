@@ -1,6 +1,7 @@
 import { uuidPattern } from '@gatehouse/contract/shapes'
 import { factsOf } from '../authz/facts.ts'
-import { type Standing, wantStanding } from '../authz/standing.ts'
+import { wantStanding } from '../authz/read-standings.ts'
+import type { Standing } from '../authz/standing.ts'
 import type { FreshReader } from '../epochs/fresh.ts'
 import type { Caller } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'

@@ -1,5 +1,5 @@
 import { factsOf } from '../authz/facts.ts'
-import { wantStanding } from '../authz/standing.ts'
+import { wantStanding } from '../authz/read-standings.ts'
 import type { FreshReader } from '../epochs/fresh.ts'
 import type { Caller } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'

@@ -1,6 +1,7 @@
 import { decide } from '@gatehouse/server/authz/decide'
 import { factsOf, nobody } from '@gatehouse/server/authz/facts'
-import { type Standing, standings } from '@gatehouse/server/authz/standing'
+import { standings } from '@gatehouse/server/authz/read-standings'
+import type { Standing } from '@gatehouse/server/authz/standing'
 import { keepFresh, want } from '@gatehouse/server/epochs/fresh'
 import type { Constraint } from '@gatehouse/server/policies/constraint'
 import { readChains, wantChain } from '@gatehouse/server/policies/constraint-chain'
