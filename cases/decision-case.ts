@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Condition } from '@gatehouse/contract/conditions'
 import { type Action, actions, isAction, type Relation, type Tier } from '../server/src/authz/actions.ts'
-import { localTimes, type RequestAttributes } from '../server/src/authz/attributes.ts'
+import type { RequestAttributes } from '../server/src/authz/attributes.ts'
 import { isBuiltinRole, permissionsOf, tierOf } from '../server/src/authz/catalogue.ts'
 import type { Decision, DecisionInput, Elevation, Grants, TokenBounds } from '../server/src/authz/decide.ts'
+import { localTimes } from '../server/src/authz/local-times.ts'
 import { type Constraint, type ScopeType, zonesOf } from '../server/src/policies/constraint.ts'
 
 /** Rows name places by a word: the tenant and project that the question is about, or others. */

@@ -163,8 +163,8 @@ export const mutants: readonly Mutant[] = [
     'a fraction is an integer': ['Number.isSafeInteger(value)', `typeof value === 'number'`],
     'flags need not be text': ['Array.isArray(value) && value.every(isText)', 'Array.isArray(value)'],
   }),
-  ...inside('authz/attributes', {
-    'it is always the same time': ['localTime(time, zone)]', `localTime('2026-01-01T00:00:00Z', zone)]`],
+  ...inside('authz/local-times', {
+    'it is always the same time': ['const instant = instantOf(time)', `const instant = instantOf('2026-01-01T00:00:00Z')`],
     'every rule lives in one zone': ['timeZone: zone', `timeZone: 'UTC'`],
     'the week begins on Sunday': [`['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']`, `['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']`],
   }),

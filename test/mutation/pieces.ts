@@ -16,6 +16,7 @@ export const pieces: readonly Piece[] = [
   { files: authz('decide'), tests: authz('override-and-elevation.test', 'decide.test', 'operator-conditions.test') },
   { files: authz('actions', 'catalogue'), tests: authz('actions.test', 'catalogue.test', 'attributes.test') },
   { files: authz('attributes'), tests: authz('attributes.test') },
+  { files: authz('local-times'), tests: authz('local-times.test') },
   {
     files: authz('standing', 'read-standings', 'facts', 'kind'),
     tests: authz('standing.test', 'read-standings.test', 'facts.test', 'operator-conditions.test'),

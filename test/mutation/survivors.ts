@@ -22,16 +22,18 @@ export const survivors: readonly Survivors[] = [
     mutants: [
       'decide: input.elevations.length === 0 => false',
       'decide: constraints.length === 0 => false',
-      'condition: known => false',
-      'condition: lists.set(ranges, made) => ;',
-      'condition: sets.set(listed, known) => ;',
+      'condition: tests.length === 1 => false',
+      'condition: judges.set(condition, judge) => ;',
+      'local-times: zones.length === 0 => false',
+      'local-times: instant.getTime() / 1000 => instant.getTime() * 1000',
+      'local-times: clock.second !== second => true',
       'facts: relations.length === 0 => false',
       'read-policy: worked.set(chain, known) => ;',
     ],
   },
   {
     why: 'A name in capitals is one name as well.',
-    mutants: ['attributes: name.toLowerCase() => name.toUpperCase()'],
+    mutants: ['local-times: name.toLowerCase() => name.toUpperCase()'],
   },
   {
     why: 'The step after it says the same: the most specific one is what is left where nothing is the stricter of two.',
@@ -40,8 +42,8 @@ export const survivors: readonly Survivors[] = [
   {
     why: 'The step after it refuses the same: no date is read from it, and no list takes such a range, or what is no number is not finite.',
     mutants: [
-      'attributes: day === undefined => false',
-      `attributes: ${rfc3339} => ${openEnded(rfc3339)}`,
+      'local-times: day === undefined => false',
+      `local-times: ${rfc3339} => ${openEnded(rfc3339)}`,
       `condition: 'ipv4' => ""`,
       `policy-value: typeof value === 'number' => true`,
       `policy-value: typeof value === 'number' && Number.isFinite(value) => typeof value === 'number' || Number.isFinite(value)`,
@@ -67,7 +69,7 @@ export const survivors: readonly Survivors[] = [
   {
     why: 'It stands there for the types alone and never comes to be used.',
     mutants: [
-      `attributes: '' => "Stryker was here!"`,
+      `local-times: '' => "Stryker was here!"`,
       `condition: '' => "Stryker was here!"`,
       `policy-value: [] => ["Stryker was here"]`,
       `authorize: 'decision' => ""`,

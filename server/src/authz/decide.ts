@@ -12,7 +12,8 @@ import {
   relationKeys,
   type Tier,
 } from './actions.ts'
-import { attributesIn, type LocalTimes, type RequestAttributes } from './attributes.ts'
+import { attributesIn, type RequestAttributes } from './attributes.ts'
+import type { LocalTimes } from './local-times.ts'
 
 export type ReasonCode =
   | 'permission_denied'

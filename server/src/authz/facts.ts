@@ -1,10 +1,11 @@
 import { type Constraint, zonesOf } from '../policies/constraint.ts'
 import { readChains } from '../policies/constraint-chain.ts'
 import type { Actor, Work } from '../work/work.ts'
-import { localTimes, type RequestAttributes } from './attributes.ts'
+import type { RequestAttributes } from './attributes.ts'
 import { defaultPlatformRole } from './catalogue.ts'
 import type { DecisionInput } from './decide.ts'
 import type { Place } from './kind.ts'
+import { localTimes } from './local-times.ts'
 import { readStandingsOf } from './read-standings.ts'
 import { heldAt, type Standing, standingOf, strangerRow } from './standing.ts'
 

@@ -8,9 +8,9 @@ import {
   overridePermission,
   relationKeys,
 } from '../../../server/src/authz/actions.ts'
-import { localTimes } from '../../../server/src/authz/attributes.ts'
 import { permissionsOf } from '../../../server/src/authz/catalogue.ts'
 import { type Decision, type DecisionInput, type Elevation, scopeOf, type TokenBounds } from '../../../server/src/authz/decide.ts'
+import { localTimes } from '../../../server/src/authz/local-times.ts'
 import { heldAt, standingOf, strangerRow } from '../../../server/src/authz/standing.ts'
 import type { BoundRole } from '../../../server/src/authz/standing-queries.ts'
 import type { Constraint, ScopeType } from '../../../server/src/policies/constraint.ts'
