@@ -131,6 +131,10 @@ describe('what is not spelt as this version spells it', () => {
     ['three bounds', { between: { minute_of_day: [540, 1020, 1100] } }],
     ['a bound that is none', { between: { minute_of_day: [540, '1020'] } }],
     ['an operator that every object has', { toString: { region: ['eu'] } }],
+    ['not of what is no group', { not: 7 }],
+    ['any of what is no group', { any: [7] }],
+    ['ranges that are no list', { within: { source_ip: 7 } }],
+    ['ranges that are no texts', { within: { source_ip: [7] } }],
   ])('DE-23 %s says nothing', (_name, condition) => {
     expect(judged(condition as object, everything)).toBeUndefined()
   })

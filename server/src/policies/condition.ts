@@ -52,7 +52,8 @@ const anyOf =
 
 const isOneOf = (listed: unknown): Test => {
   if (!Array.isArray(listed) || listed.length === 0) return unknowable
-  const isReadable = listed.every(isInteger) ? isInteger : listed.every(isText) ? isText : () => false
+  const isReadable = [isInteger, isText].find((isSuch: (value: unknown) => boolean) => listed.every(isSuch))
+  if (!isReadable) return unknowable
   const set = new Set<unknown>(listed)
   return (value) => (isReadable(value) ? set.has(value) : undefined)
 }

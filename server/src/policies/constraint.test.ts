@@ -42,8 +42,9 @@ describe('which rules count', () => {
     expect(counting(rule('global', { is_locked: true, state: 'disabled' }), rule('tenant'))).toEqual(['tenant k'])
   })
 
-  test('DE-11 a state that this version does not know does not deny, and exempts like a disabled one', () => {
-    expect(counting(rule('tenant'), rule('project', { state: 'draft' }))).toEqual([])
+  test('DE-23 a state that this version does not know exempts nobody', () => {
+    expect(counting(rule('tenant'), rule('project', { state: 'draft' }))).toEqual(['project k'])
+    expect(counting(rule('tenant', { is_locked: true, state: 'draft' }), rule('project', { state: 'disabled' }))).toEqual(['tenant k'])
   })
 
   test('DE-10 keys do not touch each other; the widest is asked first, then the first by its key', () => {

@@ -19,7 +19,8 @@ export interface Constraint {
 const widths: readonly ScopeType[] = ['global', 'tenant', 'project']
 const width = ({ scope_type }: Constraint) => widths.indexOf(scope_type)
 
-const isActive = ({ state }: Constraint) => state === 'active'
+/** Only what is known to be disabled is not: a state of a later version must not exempt. */
+const isActive = ({ state }: Constraint) => state !== 'disabled'
 
 /** Per key one rule counts: the widest that is locked, else the most specific, which may be an exemption. */
 const thatCounts = (sameKey: readonly Constraint[]): Constraint => {
