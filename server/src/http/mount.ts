@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem } from '../kernel/problem.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Actor, newTrail, type Work } from '../work/work.ts'
+import { requireAdmitted } from './admit.ts'
 import { Again, type Answer, type Caller, identifiedOnce, Lines, type Listed, type Slice } from './answer.ts'
 import type { Asking, Outer, Rails } from './asking.ts'
 import { countedRefusals } from './counted-refusals.ts'
@@ -10,10 +11,9 @@ import type { Cursors } from './cursor.ts'
 import { answeredBefore, idempotencyKeyOf, keep } from './idempotency.ts'
 import { requireTrail } from './invariants.ts'
 import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
-import { projectNamedBy, requireAgreement } from './project-header.ts'
+import { projectNamedBy } from './project-header.ts'
 import { oneText } from './read-request.ts'
 import { isAnswered, isRefusal, recordAside, recordRefusal } from './record-refusal.ts'
-import { requireOwnNode, requireWithinToken } from './require-own.ts'
 import { type WaitingOf, type Waits, waited } from './waits.ts'
 import { isWatched, noteRead, noteRepeated } from './watched.ts'
 
@@ -139,11 +139,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     const asking: Asking = operation.takes_project_header ? { ...asked, project_header } : asked
     let outer = { actor, correlation_id: request.id, source_ip: request.ip, trail: newTrail() }
     try {
-      if (!operation.actors.includes(actor.type as never))
-        throw new Problem('insufficient_permissions', { reason_code: 'permission_denied' })
-      requireAgreement(project_header, asking.params)
-      requireWithinToken(actor, asking.params)
-      requireOwnNode(actor, asking.params)
+      await requireAdmitted(operation, actor, asking, project_header, request.fresh)
       if ('ask' in answering) {
         const result = await answering.ask({ ...outer, fresh: request.fresh } as never, asking as never)
         requireTrail(operation, asking, outer.trail)

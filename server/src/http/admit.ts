@@ -1,0 +1,43 @@
+import type { Operation } from '@gatehouse/contract/operation'
+import { wantStanding } from '../authz/read-standings.ts'
+import type { FreshReader } from '../epochs/fresh.ts'
+import { Problem } from '../kernel/problem.ts'
+import type { Actor } from '../work/work.ts'
+import type { Asking } from './asking.ts'
+import { requireAgreement } from './project-header.ts'
+import { isRefusal } from './record-refusal.ts'
+import { requireOwnNode, requireWithinToken } from './require-own.ts'
+
+const requireFitting = (operation: Operation, actor: Actor, params: Asking['params'], project_header: string | undefined): void => {
+  if (!operation.actors.includes(actor.type as never)) throw new Problem('insufficient_permissions', { reason_code: 'permission_denied' })
+  requireAgreement(project_header, params)
+  requireWithinToken(actor, params)
+  requireOwnNode(actor, params)
+}
+
+/** As the engine sees it: who has no record is nobody, and nobody is disabled. A node that is not to be heard has not come this far. */
+const isDisabled = async (actor: Actor, fresh: FreshReader): Promise<boolean> => {
+  if (actor.type === 'node_agent') return false
+  const { values } = await fresh.read([wantStanding(actor.type, { user_id: actor.id, tenant_id: null, project_id: null })])
+  return values[0]?.is_disabled ?? true
+}
+
+/**
+ * Throws where a request is refused before anything is looked up: by the class of who asks, or by what his token names. That somebody is
+ * disabled comes before all of that; it is asked only where he is refused anyway, so that nobody else waits for the answer.
+ */
+export const requireAdmitted = async (
+  operation: Operation,
+  actor: Actor,
+  { params }: Pick<Asking, 'params'>,
+  project_header: string | undefined,
+  fresh: FreshReader,
+): Promise<void> => {
+  try {
+    requireFitting(operation, actor, params, project_header)
+  } catch (error) {
+    if (isRefusal(error) && (await isDisabled(actor, fresh)))
+      throw new Problem('insufficient_permissions', { reason_code: 'actor_disabled' })
+    throw error
+  }
+}
