@@ -64,7 +64,7 @@ test('each fault changes exactly one place of the product', async () => {
 const fitting = (): Promise<readonly Mutant[]> =>
   asSuperuser(inject('postgres').superuserUrl, async (client) => {
     const { rows } = await client.query<{ server_version_num: string }>('show server_version_num')
-    return Number(rows[0]!.server_version_num) < 160_000 ? mutants.filter(({ file }) => /-queries|active-roles/.test(file)) : mutants
+    return Number(rows[0]!.server_version_num) < 160_000 ? mutants.filter(({ file }) => /-queries|bound-roles/.test(file)) : mutants
   })
 
 test('DE-04 the product as it is passes, and every fault put into it is found', { timeout: 480_000 }, async () => {

@@ -113,7 +113,7 @@ export const mutants: readonly Mutant[] = [
     'a deleted tenant has members': ['place.tenant_id and o.deleted_at is null', 'place.tenant_id'],
     'bindings follow the current version': ['p.role_version_id = v.id', 'p.role_version_id = d.current_version_id'],
   }),
-  ...inside('authz/active-roles', {
+  ...inside('authz/bound-roles', {
     'ended bindings count': [' and b.deleted_at is null', ''],
     'deleted roles count': ['and d.deleted_at is null', ''],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a piece of the product's own text

@@ -29,16 +29,16 @@ export const pieces: readonly Piece[] = [
   { files: policies('policy-value', 'policy-definitions'), tests: policies('policy-definitions.test', 'policy-value.test') },
   { files: policies('read-policy', 'require-room'), tests: policies('read-policy.test', 'require-room.test') },
   {
-    files: [...authz('active-roles', 'standing-queries'), ...policies('constraint-queries', 'policy-queries')],
+    files: [...authz('bound-roles', 'standing-queries'), ...policies('constraint-queries', 'policy-queries')],
     tests: [
       ...policies('constraint-chain.test', 'read-policy.test', 'read-policy.db.test'),
-      ...authz('active-roles.db.test', 'facts.db.test'),
+      ...authz('bound-roles.db.test', 'facts.db.test'),
     ],
     needs_database: true,
   },
   {
     files: authz('as-many', 'platform-queries', 'service-account-standing-queries', 'operator-standing-queries', 'node-standing-queries'),
-    tests: authz('active-roles.db.test', 'superadmins.db.test', 'machine-standings.db.test', 'kept-plans.db.test'),
+    tests: authz('bound-roles.db.test', 'superadmins.db.test', 'machine-standings.db.test', 'kept-plans.db.test'),
     needs_database: true,
   },
 ]

@@ -1,8 +1,8 @@
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { sql } from '../db/statement.ts'
-import { boundProjectRoles } from './active-roles.ts'
 import { asMany } from './as-many.ts'
+import { boundProjectRoles } from './bound-roles.ts'
 import { StandingRow, versioned } from './standing-queries.ts'
 
 const Row = Exactly({ n: Type.Integer(), home_tenant_id: Type.String(), home_project_id: Type.String(), ...StandingRow.properties })

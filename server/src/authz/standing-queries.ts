@@ -2,8 +2,8 @@ import { Exactly, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import { sql, sqlPart } from '../db/statement.ts'
 import type { PolicyKey } from '../policies/policy-definitions.ts'
-import { boundProjectRoles, boundTenantRoles } from './active-roles.ts'
 import { asMany } from './as-many.ts'
+import { boundProjectRoles, boundTenantRoles } from './bound-roles.ts'
 import { ownerRoleOf, roleIdOf } from './catalogue.ts'
 
 /** The policy that says where platform roles come from. */

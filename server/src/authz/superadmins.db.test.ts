@@ -6,6 +6,7 @@ import { fixedId } from '../kernel/ids.ts'
 import { seedDevelopment } from '../seed-development.ts'
 import type { Work } from '../work/work.ts'
 import { roleIdOf } from './catalogue.ts'
+import { lockPlatform } from './platform-queries.ts'
 import { superadmins } from './superadmins.ts'
 
 let clone: ClonedDatabase
@@ -13,7 +14,7 @@ let database: Database
 beforeAll(async () => {
   clone = await cloneDatabase()
   await seedDevelopment({ databaseUrl: clone.appUrl, issuer: 'http://127.0.0.1:8091', keys: `first:${'k'.repeat(43)}` })
-  database = openDatabase({ url: clone.appUrl, max_connections: 2 })
+  database = openDatabase({ url: clone.appUrl, max_connections: 3 })
 })
 afterAll(async () => {
   await database.close()
@@ -56,4 +57,31 @@ test('RP-20 RP-25 who is a superadmin by each source; by bindings where it canno
   }
   await force(`update policy_values set value = '"users_role"', replaced_at = now() where key = '${key}'`)
   expect(await found()).toEqual(['ada'])
+})
+
+test('RP-20 two who would change the authority over the platform do it one after the other', async () => {
+  const order: string[] = []
+  const [held, asked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const first = database.transaction('write', async (tx) => {
+    expect(await tx.one(lockPlatform())).toEqual({ locked: true })
+    held.resolve()
+    await asked.promise
+    order.push('the first is done')
+  })
+  await held.promise
+  const second = database.transaction('write', async (tx) => {
+    await tx.one(lockPlatform())
+    order.push('the second begins')
+  })
+  const isWaiting = async () => {
+    const { rows } = await force(
+      `select from pg_locks l join pg_database d on d.oid = l.database
+        where d.datname = current_database() and l.locktype = 'advisory' and not l.granted`,
+    )
+    return rows.length > 0
+  }
+  await expect.poll(isWaiting, { timeout: 10_000 }).toBe(true)
+  asked.resolve()
+  await Promise.all([first, second])
+  expect(order).toEqual(['the first is done', 'the second begins'])
 })

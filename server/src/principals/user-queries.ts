@@ -1,8 +1,8 @@
 import { Exactly, Nullable } from '@gatehouse/contract/shapes'
 import { Me, User } from '@gatehouse/contract/users'
 import Type, { type Static } from 'typebox'
-import { projectRoleNames, tenantRoleNames } from '../authz/active-roles.ts'
 import type { Authorized } from '../authz/authorize.ts'
+import { projectRoleNames, tenantRoleNames } from '../authz/bound-roles.ts'
 import { columns, sql } from '../db/statement.ts'
 
 const Found = Exactly({ id: Type.String() })

@@ -3,8 +3,8 @@ import type { Organization } from '@gatehouse/contract/organizations'
 import type { Project } from '@gatehouse/contract/projects'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
-import { projectRoleNames, tenantRoleNames } from '../authz/active-roles.ts'
 import type { Authorized } from '../authz/authorize.ts'
+import { projectRoleNames, tenantRoleNames } from '../authz/bound-roles.ts'
 import { sql } from '../db/statement.ts'
 
 const Ended = Exactly({ id: Type.String() })
