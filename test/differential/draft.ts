@@ -22,6 +22,9 @@ export interface Draft {
   id(): string
 }
 
+/** An instant of the year in which all worlds lie. */
+export const anyTime = (chance: Chance): string => new Date(Date.UTC(2026, 0, 1) + chance.below(365 * 86_400_000)).toISOString()
+
 /** Shifted in seconds from the question's instant. */
 export const shifted = (now: string, seconds: number): string => new Date(Date.parse(now) + seconds * 1000).toISOString()
 

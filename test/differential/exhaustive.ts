@@ -119,7 +119,7 @@ export const exhaustiveBatches = (builtins: Builtins, landsPerBatch = 2): WorldB
     const some = worlds.slice(first, first + landsPerBatch)
     let id = 0
     for (const { questions } of some) for (const question of questions) question.id = id++
-    batches.push({ globals: [], disabled_builtins: [], forced_keys: [], worlds: some })
+    batches.push({ globals: [], platform_role_source: 'bindings', disabled_builtins: [], forced_keys: [], worlds: some })
   }
   return batches
 }

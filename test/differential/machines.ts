@@ -1,4 +1,4 @@
-import { addRule, bind, bindPlatform, customRole, type Draft } from './draft.ts'
+import { addRule, anyTime, bind, bindPlatform, customRole, type Draft } from './draft.ts'
 import { allKeys, builtinsOf } from './keys.ts'
 import { type PerturbationName, perturbAs, ruleOver } from './perturb.ts'
 import type { Question } from './question.ts'
@@ -9,11 +9,10 @@ export type MachineType = 'service_account' | 'shared_runtime_operator'
 type Ground = Omit<Draft, 'question'> & { readonly ruled: number }
 export type MachineWorld = (ground: Ground) => { questions: Question[] }
 
-const day = 86_400_000
 const asked = ({ chance, actor, tenant, project }: Ground, actor_type: MachineType, action: string): Question => ({
   ...{ id: 0, actor_type, actor_id: actor, action, resource_type: 'allocation', resource_id: null, tenant_id: tenant, project_id: project },
   ...{ attributes: attributesOf(chance, 0.04), token: null, elevations: [] },
-  now: new Date(Date.UTC(2026, 0, 1) + chance.below(365 * day)).toISOString(),
+  now: anyTime(chance),
 })
 
 /** What can go wrong with either, as with people. */

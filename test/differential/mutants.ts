@@ -82,6 +82,10 @@ export const mutants: readonly Mutant[] = [
     'a custom role holds whatever stands in it': ['role.permissions.filter((key) => isGrantable(key, tier))', 'role.permissions'],
     'a binding lasts an instant too long': ['now < expires_at', 'now <= expires_at'],
     'a disabled role counts as an active one': ['isActive(role, now) === wanted', `(role.state !== '') === wanted`],
+    'a role in its grace gives nothing': [` || (state === 'disabled' && now < (grace_until ?? ''))`, ''],
+    'a grace lasts an instant too long': [`now < (grace_until ?? '')`, `now <= (grace_until ?? '')`],
+    'a grace does not end': [`now < (grace_until ?? '')`, 'grace_until !== null'],
+    'a grace is judged once for all time': [' || grace_until !== null', ''],
     'of several roles the first counts': ['new Set(sets.flatMap((set) => [...set]))', 'sets[0]!'],
     'service accounts have all that their roles have': ['...fitting(held.project), ', ''],
     'an operator has what nobody delegated': [
@@ -91,6 +95,24 @@ export const mutants: readonly Mutant[] = [
   }),
   ...inside('authz/standing', {
     'a project membership is enough': ['row.is_project_member && row.is_tenant_member', 'row.is_project_member'],
+  }),
+  ...inside('authz/platform-source', {
+    'an administrator is none where the old column is heard': [
+      `case 'users_role':\n      return byColumn`,
+      `case 'users_role':\n      return both.platform_bindings`,
+    ],
+    'the old column is always heard': [
+      `case 'bindings':\n      return both.platform_bindings`,
+      `case 'bindings':\n      return [...both.platform_bindings, ...byColumn]`,
+    ],
+    'in transition the old column is heard of everybody': [
+      'both.was_ever_bound ? both.platform_bindings : byColumn',
+      '[...both.platform_bindings, ...byColumn]',
+    ],
+    'in transition the old column is heard of nobody': [
+      'both.was_ever_bound ? both.platform_bindings : byColumn',
+      'both.platform_bindings',
+    ],
   }),
   ...inside('authz/facts', {
     'who is disabled is not': ['is_disabled: standing.is_disabled', 'is_disabled: false'],
@@ -109,6 +131,11 @@ export const mutants: readonly Mutant[] = [
     'ended platform bindings count': [
       `b.principal_id = u.id and b.deleted_at is null), '[]') as platform_bindings`,
       `b.principal_id = u.id), '[]') as platform_bindings`,
+    ],
+    'everybody is an administrator': [` and u.role = 'admin'`, ''],
+    'who was revoked was never bound': [
+      'b.principal_id = u.id) as was_ever_bound',
+      'b.principal_id = u.id and b.deleted_at is null) as was_ever_bound',
     ],
     'a deleted tenant has members': ['place.tenant_id and o.deleted_at is null', 'place.tenant_id'],
     'bindings follow the current version': ['p.role_version_id = v.id', 'p.role_version_id = d.current_version_id'],

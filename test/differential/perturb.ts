@@ -61,7 +61,11 @@ const perturbations = {
       const scope = scopeOf(draft)
       bind(draft, tierWithRoles(draft), scope, customRole(draft, tierWithRoles(draft), scope, [draft.question.action]).version)
     }
-    for (const definition of rows.role_definitions) if (chance.is(0.9)) definition.state = 'disabled'
+    for (const definition of rows.role_definitions) {
+      if (chance.is(0.9)) definition.state = 'disabled'
+      if (definition.state === 'disabled' && chance.is(0.25))
+        definition.grace_until = shifted(draft.question.now, chance.one([-3600, -1, 0, 0, 1, 3600]))
+    }
   },
   delete_role: ({ rows, chance, question }: Draft) => {
     for (const definition of rows.role_definitions) {

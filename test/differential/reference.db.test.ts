@@ -4,7 +4,7 @@ import { actions } from '../../server/src/authz/actions.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 import { allKeys } from './keys.ts'
 import type { Question } from './question.ts'
-import { builtinRoles, noRows, prepareQuestions, type Rows, referenceVerdicts, writeBatch } from './rows.ts'
+import { builtinRoles, noRows, type PlatformRoleSource, prepareQuestions, type Rows, referenceVerdicts, writeBatch } from './rows.ts'
 import type { Builtins } from './worlds.ts'
 
 let clone: ClonedDatabase
@@ -158,6 +158,16 @@ const sentences: [string, string, (draft: Draft) => unknown][] = [
     },
   ],
   ['a disabled custom role is named', 'role_disabled project in_code', (d) => d.custom(['allocation.create'], { state: 'disabled' })],
+  [
+    'a role that is disabled for new bindings only gives until its grace is over',
+    'allow project in_code',
+    (d) => d.custom(['allocation.create'], { state: 'disabled', grace_until: '2026-06-01T12:00:00.001Z' }),
+  ],
+  [
+    'with its grace a disabled role ends',
+    'role_disabled project in_code',
+    (d) => d.custom(['allocation.create'], { state: 'disabled', grace_until: now }),
+  ],
   [
     'a deleted custom role gives nothing',
     'permission_denied project in_code',
@@ -459,21 +469,102 @@ test('DE-08 the reference is asked about every action of the registry', () => {
   expect(allKeys.toSorted()).toEqual(Object.keys(actions).toSorted())
 })
 
-test('DE-04 DE-21 DE-22 DE-23 the reference itself answers as the specification says', async () => {
-  const drafts = sentences.map(([, , change], index) => {
-    const draft = draftOf(index)
+const asked = (d: Draft, action: string, column: 'admin' | 'user') => {
+  d.asks(action)
+  d.rows.users[0]!.role = column
+}
+const wasBound = (d: Draft, name: string) => {
+  d.platformRole(name)
+  d.rows.platform_role_bindings[0]!.deleted_at = now
+}
+
+/** The same of where platform roles are read, which is so for everybody at once. */
+const bySource: Record<PlatformRoleSource, typeof sentences> = {
+  bindings: [['the old column is not heard', 'permission_denied tenant in_code', (d) => asked(d, 'tenant.update', 'admin')]],
+  users_role: [
+    ['an administrator is a superadmin', 'allow global in_code', (d) => asked(d, 'tenant.update', 'admin')],
+    ['an administrator reaches no shell', 'permission_denied project in_code', (d) => asked(d, 'terminal.connect', 'admin')],
+    [
+      'an administrator who was revoked is one',
+      'allow global in_code',
+      (d) => {
+        asked(d, 'tenant.update', 'admin')
+        wasBound(d, 'platform_superadmin')
+      },
+    ],
+    [
+      'a superadmin by binding is none',
+      'permission_denied tenant in_code',
+      (d) => {
+        asked(d, 'tenant.update', 'user')
+        d.platformRole('platform_superadmin')
+      },
+    ],
+    [
+      'nobody is of operations',
+      'permission_denied global in_code',
+      (d) => {
+        asked(d, 'platform.ops.read', 'user')
+        d.platformRole('platform_ops')
+      },
+    ],
+  ],
+  transition: [
+    ['an administrator who was never bound is a superadmin', 'allow global in_code', (d) => asked(d, 'tenant.update', 'admin')],
+    [
+      'an administrator who was ever bound is judged by bindings',
+      'permission_denied tenant in_code',
+      (d) => {
+        asked(d, 'tenant.update', 'admin')
+        wasBound(d, 'platform_user')
+      },
+    ],
+    [
+      'an administrator who is of operations is that alone',
+      'permission_denied tenant in_code',
+      (d) => {
+        asked(d, 'tenant.update', 'admin')
+        d.platformRole('platform_ops')
+      },
+    ],
+    [
+      'who is bound is heard',
+      'allow global in_code',
+      (d) => {
+        asked(d, 'platform.ops.read', 'user')
+        d.platformRole('platform_ops')
+      },
+    ],
+  ],
+}
+
+/** What the reference answers to each sentence, as the sentences say it. */
+let laid = 0
+const answers = async (told: typeof sentences, platform_role_source: PlatformRoleSource): Promise<string[]> => {
+  const drafts = told.map(([, , change]) => {
+    laid += 1
+    const draft = draftOf(laid)
     change(draft)
     return draft
   })
   const rows = noRows()
   for (const draft of drafts) for (const name of Object.keys(rows) as (keyof Rows)[]) rows[name].push(...(draft.rows[name] as never[]))
-  await writeBatch(client, { rows, disabled_builtins: [], forced_keys: [] })
+  await writeBatch(client, { rows, platform_role_source, disabled_builtins: [], forced_keys: [] })
   const verdicts = await referenceVerdicts(
     client,
     drafts.map(({ question }) => question),
   )
-  const told = verdicts.map(({ decision, reason_code, applied_scope, policy_source, break_glass_id }) =>
-    [reason_code ?? decision, applied_scope, policy_source, ...(break_glass_id ? ['elevated'] : [])].join(' '),
-  )
-  expect(sentences.map(([title], at) => `${title}: ${told[at]}`)).toEqual(sentences.map(([title, expected]) => `${title}: ${expected}`))
+  return verdicts.map(({ decision, reason_code, applied_scope, policy_source, break_glass_id }, at) => {
+    const answer = [reason_code ?? decision, applied_scope, policy_source, ...(break_glass_id ? ['elevated'] : [])].join(' ')
+    return `${told[at]![0]}: ${answer}`
+  })
+}
+const expected = (told: typeof sentences) => told.map(([title, answer]) => `${title}: ${answer}`)
+
+test('RP-14 DE-04 DE-21 DE-22 DE-23 the reference itself answers as the specification says', async () => {
+  expect(await answers(sentences, 'bindings')).toEqual(expected(sentences))
+})
+
+test.each(Object.entries(bySource))('RP-25 the reference hears of platform roles what %s say', async (source, told) => {
+  expect(await answers(told, source as PlatformRoleSource)).toEqual(expected(told))
 })

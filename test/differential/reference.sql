@@ -147,6 +147,11 @@ not_grantable (key) as (values
   ('authorization.override.all'), ('tenant.role.assign_any'), ('project.role.assign_any'), ('tenant.role.define'), ('project.role.define'),
   ('tenant.project.appoint_owner'), ('project.access_grant.read_own'), ('project.access_grant.revoke_own')),
 
+-- Which of the two places a platform role can stand in is heard.
+role_source (name) as (
+  select value #>> '{}' from policy_values
+  where key = 'authorization.platform_role_source' and scope_type = 'global' and replaced_at is null),
+
 -- ── Where, and how the actor stands there ───────────────────────────────────────────────────────────────────────────────────────
 said as (
   select q.*,
@@ -182,6 +187,7 @@ standing as materialized (
       when 'service_account' then sa.id is null or sa.state <> 'active'
       else rt.id is null or rt.state = 'disabled'
     end as is_disabled,
+    coalesce(u.role = 'admin', false) as is_admin_by_column,
     -- Active, suspended and deleted are three states: what is deleted is not suspended.
     case when o.deleted_at is null then o.state end as tenant_state,
     case placed.actor_type
@@ -214,12 +220,21 @@ standing as materialized (
   left join project_memberships pm on pm.project_id = placed.project and pm.user_id = placed.actor_id and pm.deleted_at is null),
 
 -- ── What roles give ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-bound (id, tier, version, definition) as (
-  select s.id, 'platform', null::uuid, b.role_definition_id
+bound (id, now, tier, version, definition) as (
+  select s.id, s.now, 'platform', null::uuid, b.role_definition_id
   from standing s join platform_role_bindings b on b.principal_id = s.actor_id
   where s.actor_type = 'user' and b.principal_type = 'user' and b.deleted_at is null
+    and (select name from role_source) in ('bindings', 'transition')
   union all
-  select s.id, 'tenant', b.role_version_id, v.role_definition_id
+  -- An administrator of the old column is a superadmin: where it alone is heard, or he was never bound.
+  select s.id, s.now, 'platform', null, d.id
+  from standing s join role_definitions d on d.is_builtin and d.name = 'platform_superadmin'
+  where s.is_admin_by_column and case (select name from role_source)
+    when 'users_role' then true
+    when 'transition' then not exists (select from platform_role_bindings b where b.principal_type = 'user' and b.principal_id = s.actor_id)
+  end
+  union all
+  select s.id, s.now, 'tenant', b.role_version_id, v.role_definition_id
   from standing s
   join tenant_role_bindings b on b.tenant_id = s.tenant and b.principal_id = s.actor_id
   join role_definition_versions v on v.id = b.role_version_id
@@ -227,20 +242,21 @@ bound (id, tier, version, definition) as (
   where s.actor_type = 'user' and b.principal_type = 'user' and b.deleted_at is null and (b.expires_at is null or b.expires_at > s.now)
     and (d.is_builtin or d.tenant_id = b.tenant_id)
   union all
-  select s.id, 'project', b.role_version_id, v.role_definition_id
+  select s.id, s.now, 'project', b.role_version_id, v.role_definition_id
   from standing s
   join project_role_bindings b on b.project_id = s.project and b.principal_id = s.actor_id
   join role_definition_versions v on v.id = b.role_version_id
   join role_definitions d on d.id = v.role_definition_id
   where b.principal_type = s.actor_type and b.deleted_at is null and (b.expires_at is null or b.expires_at > s.now)
     and (d.is_builtin or d.project_id = b.project_id)),
+-- A role that is disabled for new bindings only still gives until its grace is over.
 giving (id, key, is_active) as (
-  select bound.id, builtin.key, d.state = 'active'
+  select bound.id, builtin.key, d.state = 'active' or coalesce(bound.now < d.grace_until, false)
   from bound
   join role_definitions d on d.id = bound.definition and d.scope_type = bound.tier and d.is_builtin and d.deleted_at is null
   join builtin on builtin.role = d.name
   union all
-  select bound.id, rp.permission_key, d.state = 'active'
+  select bound.id, rp.permission_key, d.state = 'active' or coalesce(bound.now < d.grace_until, false)
   from bound
   join role_definitions d on d.id = bound.definition and d.scope_type = bound.tier and not d.is_builtin and d.deleted_at is null
   join role_permissions rp on rp.role_version_id = bound.version and rp.effect = 'allow'

@@ -16,6 +16,8 @@ export interface Rows {
     project_id: string | null
     name: string
     state: 'active' | 'disabled'
+    /** Of one that is disabled for new bindings only: until when those it has still count. */
+    grace_until?: string
     current_version_id: string
     deleted_at: string | null
   }[]
@@ -131,10 +133,11 @@ const tables: Record<TableName, { copied: string; made?: Record<string, string> 
     made: { created_at: 'now()', delete_reason: `case when r.deleted_at is not null then 'left' end` },
   },
   role_definitions: {
-    copied: 'id, scope_type, tenant_id, project_id, name, state, current_version_id, deleted_at',
+    copied: 'id, scope_type, tenant_id, project_id, name, state, grace_until, current_version_id, deleted_at',
     made: {
       is_builtin: 'false',
       created_at: 'now()',
+      disable_mode: `case when r.grace_until is not null then 'block_new_only' end`,
       deleted_by_user_id: 'case when r.deleted_at is not null then r.id end',
       delete_reason: `case when r.deleted_at is not null then 'unused' end`,
     },
@@ -189,6 +192,14 @@ const insertion = (table: TableName): string => {
 }
 const insertions = Object.fromEntries(tableNames.map((table) => [table, insertion(table)])) as Record<TableName, string>
 
+export type PlatformRoleSource = 'bindings' | 'transition' | 'users_role'
+
+export interface DisabledBuiltin {
+  name: string
+  /** Until when its bindings still count; null: at once they do not. */
+  grace_until: string | null
+}
+
 const platform = '00000000-0000-0000-0000-000000000000'
 
 /** Rows that a trigger or a foreign key would refuse are part of the test, so neither is asked. */
@@ -214,8 +225,10 @@ const moveEpochs = (client: pg.Client, tenants: readonly string[]) =>
 
 export interface Batch {
   rows: Rows
-  /** Names of built-in roles that are disabled for everybody. */
-  disabled_builtins: readonly string[]
+  /** Where platform roles are read. */
+  platform_role_source: PlatformRoleSource
+  /** Built-in roles that are disabled for everybody, some of them for new bindings only. */
+  disabled_builtins: readonly DisabledBuiltin[]
   /** Keys forced into the mirror of built-in roles. */
   forced_keys: readonly { role_version_id: string; permission_key: string }[]
 }
@@ -232,15 +245,27 @@ export const prepareQuestions = async (client: pg.Client): Promise<void> => {
   await client.query('create table differential_mirror as select role_version_id, permission_key from role_permissions')
 }
 
+const disableBuiltins = `
+  update role_definitions d
+  set state = wanted.state, grace_until = wanted.grace_until,
+    disable_mode = case when wanted.grace_until is not null then 'block_new_only' end
+  from (
+    select d.id, case when off.name is null then 'active' else 'disabled' end as state, off.grace_until
+    from role_definitions d left join json_to_recordset($1::json) off (name text, grace_until timestamptz) on off.name = d.name
+    where d.is_builtin) wanted
+  where d.id = wanted.id and (d.state, d.grace_until) is distinct from (wanted.state, wanted.grace_until)`
+
 /** Writes a batch beside what the migrations wrote, and lets the planner look at it. The client is a superuser's. */
-export const writeBatch = async (client: pg.Client, { rows, disabled_builtins, forced_keys }: Batch): Promise<void> => {
+export const writeBatch = async (client: pg.Client, batch: Batch): Promise<void> => {
+  const { rows, platform_role_source, disabled_builtins, forced_keys } = batch
   await pastTriggers(client, async () => {
     for (const table of tableNames) if (rows[table].length > 0) await client.query(insertions[table], [JSON.stringify(rows[table])])
     await client.query(`${insertions.role_permissions} on conflict do nothing`, [JSON.stringify(forced_keys)])
+    await client.query(disableBuiltins, [JSON.stringify(disabled_builtins)])
     await client.query(
-      `update role_definitions set state = case when name = any($1) then 'disabled' else 'active' end
-       where is_builtin and (state = 'disabled') <> (name = any($1))`,
-      [disabled_builtins],
+      `update policy_values set value = to_jsonb($1::text)
+       where key = 'authorization.platform_role_source' and replaced_at is null and value <> to_jsonb($1::text)`,
+      [platform_role_source],
     )
     await moveEpochs(
       client,

@@ -16,6 +16,7 @@ const smaller = function* (batch: WorldBatch): Generator<WorldBatch> {
   const without = <T>(list: readonly T[], at: number): T[] => list.filter((_, index) => index !== at)
   for (let at = 0; at < batch.globals.length; at += 1) yield { ...batch, globals: without(batch.globals, at) }
   for (let at = 0; at < batch.disabled_builtins.length; at += 1) yield { ...batch, disabled_builtins: without(batch.disabled_builtins, at) }
+  if (batch.platform_role_source !== 'bindings') yield { ...batch, platform_role_source: 'bindings' }
   if (batch.forced_keys.length > 0) yield { ...batch, forced_keys: [] }
   for (const name of tableNames)
     for (let at = 0; at < rows[name].length; at += 1) yield holding({ [name]: without<object>(rows[name], at) })

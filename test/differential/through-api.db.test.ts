@@ -10,6 +10,8 @@ const seed = Number(process.env.WORLDS_SEED ?? 20_260_102)
 const worlds = 2_200
 const perBatch = 550
 const asker = 'ada'
+/** The middle of the year in which all worlds lie. */
+const midsummer = '2026-07-02T12:00:00.000Z'
 
 let live: LiveServer
 let client: pg.Client
@@ -39,7 +41,9 @@ const askable = (batch: WorldBatch): WorldBatch => {
   }
   return {
     ...batch,
-    disabled_builtins: batch.disabled_builtins.filter((name) => name !== 'platform_superadmin'),
+    disabled_builtins: batch.disabled_builtins
+      .filter(({ name }) => name !== 'platform_superadmin')
+      .map(({ name, grace_until }) => ({ name, grace_until: moved(grace_until, midsummer) })),
     worlds: batch.worlds.map((world) => {
       const then = world.questions[0]!.now
       const ending = <R extends { expires_at: string | null }>(rows: R[]) =>
@@ -50,6 +54,9 @@ const askable = (batch: WorldBatch): WorldBatch => {
           ...world.rows,
           tenant_role_bindings: ending(world.rows.tenant_role_bindings),
           project_role_bindings: ending(world.rows.project_role_bindings),
+          role_definitions: world.rows.role_definitions.map(({ grace_until, ...role }) =>
+            grace_until === undefined ? role : { ...role, grace_until: moved(grace_until, then)! },
+          ),
         },
         questions: world.questions.map((question) => ({
           ...question,

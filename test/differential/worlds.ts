@@ -1,10 +1,10 @@
 import { chanceOf } from './chance.ts'
-import { addRule, type Builtins, bind, bindPlatform, customRole, type Draft } from './draft.ts'
+import { addRule, anyTime, type Builtins, bind, bindPlatform, customRole, type Draft } from './draft.ts'
 import { allKeys, askedOfPeople, builtinsOf, keysOf, selfKeys, type Tier } from './keys.ts'
 import { type MachineType, type MachineWorld, operatorWorld, serviceAccountWorld } from './machines.ts'
 import { perturb, ruleOver } from './perturb.ts'
 import type { Question } from './question.ts'
-import { noRows, type Rows } from './rows.ts'
+import { type DisabledBuiltin, noRows, type PlatformRoleSource, type Rows } from './rows.ts'
 import { attributesOf, type Rule, rule, ruleKeys } from './rules.ts'
 
 export type { Builtins } from './draft.ts'
@@ -18,7 +18,8 @@ export interface World {
 /** Worlds of one batch lie in one database: what is global they share. */
 export interface WorldBatch {
   globals: Rule[]
-  disabled_builtins: string[]
+  platform_role_source: PlatformRoleSource
+  disabled_builtins: DisabledBuiltin[]
   /** Keys forced into the mirror of built-in roles, where nobody should hear them. */
   forced_keys: { role_version_id: string; permission_key: string }[]
   worlds: World[]
@@ -26,7 +27,6 @@ export interface WorldBatch {
 
 const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0')
 
-const day = 86_400_000
 const resourceTypes: Record<Tier, readonly string[]> = {
   platform: ['node', 'user', 'audit_log', 'organization'],
   tenant: ['organization', 'user', 'role', 'project'],
@@ -62,7 +62,7 @@ const askAbout = (draft: Omit<Draft, 'question'>, action: string): Question => {
     attributes: attributesOf(chance, 0.04),
     token: null,
     elevations: [],
-    now: new Date(Date.UTC(2026, 0, 1) + chance.below(365 * day)).toISOString(),
+    now: anyTime(chance),
   }
 }
 
@@ -103,6 +103,8 @@ const onceEach = <Row>(rows: readonly Row[], nameOf: (row: Row) => string): Row[
   ...new Map(rows.map((row) => [nameOf(row), row])).values(),
 ]
 
+/** In turns, so that a few batches have all of them. */
+const sources: readonly PlatformRoleSource[] = ['bindings', 'transition', 'bindings', 'users_role']
 const tierWeights = { platform: 10, tenant: 42, project: 48 }
 
 const machineWorlds: Record<MachineType, MachineWorld> = { service_account: serviceAccountWorld, shared_runtime_operator: operatorWorld }
@@ -164,12 +166,16 @@ export const batchOf = (seed: number, first: number, count: number, builtins: Bu
     const action = chance.one(keysOf[chance.weighted(tierWeights)])
     return rule(chance, { constraint_id: `ffffffff-0000-8000-8000-${hex(at, 12)}`, key, ...scope }, action)
   })
-  const disabled_builtins = chance.some(Object.values(builtinsOf).flat(), 0.07)
+  // The questions lie anywhere in the year, so that a grace is over for some of them and not for others.
+  const disabled_builtins = chance
+    .some(Object.values(builtinsOf).flat(), 0.07)
+    .map((name): DisabledBuiltin => ({ name, grace_until: chance.is(0.3) ? anyTime(chance) : null }))
   const forced_keys = Array.from({ length: chance.below(4) }, () => ({
     role_version_id: builtins.get(chance.one([...builtinsOf.tenant, ...builtinsOf.project]))!.version,
     permission_key: chance.one([...allKeys, 'authorization.override.all']),
   }))
-  return { globals, disabled_builtins, forced_keys, worlds }
+  const platform_role_source = sources[(seed + Math.floor(first / count)) % sources.length]!
+  return { globals, platform_role_source, disabled_builtins, forced_keys, worlds }
 }
 
 export const rowsOf = ({ globals, worlds }: Pick<WorldBatch, 'globals' | 'worlds'>): Rows => {
