@@ -31,7 +31,8 @@ export const authorityOf = (row: Authorized<Action, object>): Authority => {
   return authority
 }
 
-interface Judged {
+/** Of several alternatives the one that counts: the first that is allowed, or else the first, with why it is refused. */
+interface Outcome {
   readonly action: Action
   readonly decision: Decision
 }
@@ -41,18 +42,17 @@ const isOverrideAlone = (action: Action, facts: Facts): boolean =>
   isOverridden(action, facts) && decide(action, { ...facts, platform: nothing }).decision === 'deny'
 const nothing = { allowed: new Set<string>(), by_disabled: new Set<string>() }
 
-const judge = (alternatives: readonly Action[], facts: Facts): Judged => {
-  let first: Judged | undefined
+const judge = (alternatives: readonly Action[], facts: Facts): Outcome => {
+  let first: Outcome | undefined
   for (const action of alternatives) {
     const decision = decide(action, facts)
     if (decision.decision === 'allow') return { action, decision }
     first ??= { action, decision }
   }
-  // A refusal reports the first alternative's reason.
   return first!
 }
 
-const isVisible = (alternatives: readonly Action[], facts: Facts, { decision }: Judged): boolean =>
+const isVisible = (alternatives: readonly Action[], facts: Facts, { decision }: Outcome): boolean =>
   facts.may_know ||
   alternatives.every((action) => actions[action].tier === 'platform') ||
   // A disabled actor learns that he is disabled, whatever he asked for.
@@ -62,8 +62,8 @@ const isVisible = (alternatives: readonly Action[], facts: Facts, { decision }: 
 const isOfPlatformRoles = (action: Action): boolean => actions[action].tier === 'platform' && !givenByRelation.has(action)
 const givenByRelation = new Set(Object.values(relationKeys).flatMap((keys) => [...keys]))
 
-/** What is judged: one of these actions, on something of this kind in this place, which may not be there. */
-interface Asking {
+/** What must be allowed: one of these actions, on something of this kind in this place, which may not be there. */
+interface Demand {
   readonly alternatives: readonly Action[]
   readonly kind: Pick<Kind<never>, 'type' | 'missing'>
   readonly place: Place
@@ -71,11 +71,11 @@ interface Asking {
 }
 
 /** Throws unless one of the alternatives is allowed; either way it leaves its trace. */
-export const requireAllowed = (trail: Trail, { alternatives, kind, place, is_there }: Asking, facts: Facts): Action => {
+export const requireAllowed = (trail: Trail, { alternatives, kind, place, is_there }: Demand, facts: Facts): Action => {
   trail.platform_role = facts.platform_role
   if (alternatives.some(isOfPlatformRoles)) trail.platform_mismatch = facts.standing.platform_mismatch
-  const judged = judge(alternatives, facts)
-  const { decision } = judged
+  const outcome = judge(alternatives, facts)
+  const { decision } = outcome
   trail.asked.push({
     decision_id: newId('decision'),
     actions: alternatives,
@@ -93,12 +93,12 @@ export const requireAllowed = (trail: Trail, { alternatives, kind, place, is_the
     is_member: facts.tenant.is_member || facts.project.is_member,
   })
   if (decision.decision === 'deny') {
-    if (!isVisible(alternatives, facts, judged) || (!is_there && decision.reason_code === 'membership_missing'))
+    if (!isVisible(alternatives, facts, outcome) || (!is_there && decision.reason_code === 'membership_missing'))
       throw new Problem(kind.missing)
     throw new Problem('insufficient_permissions', { reason_code: decision.reason_code })
   }
   if (!is_there) throw new Problem(kind.missing)
-  return judged.action
+  return outcome.action
 }
 
 /**
