@@ -70,7 +70,7 @@ describe('what comes without a role', () => {
     expect(membershipKeys).toEqual({ 'tenant.project.read_own': 'tenant', 'project.read': 'project' })
   })
 
-  test('DE-04 the entry of an action is its line in the registry, with where belonging gives it', () => {
+  test('DE-08 the entry of an action is its line in the registry, with where belonging gives it', () => {
     for (const action of names)
       expect([action, entryOf(action)]).toEqual([action, { ...actions[action], given_to_members_of: membershipKeys[action] }])
   })

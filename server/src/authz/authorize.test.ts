@@ -266,7 +266,7 @@ describe('the limits of override', () => {
   const gives = (person: Person, grantee: string, actor?: Actor) =>
     said(authorityFor(person).then((authority) => requireNoSelfGrant(workOf(person, actor), authority, grantee)))
 
-  test('it gives nothing to the person who uses it', async () => {
+  test('RP-29 it gives nothing to the person who uses it', async () => {
     const refused = 'insufficient_permissions permission_denied'
     expect(await gives(superadmin, 'alice')).toBe(refused)
     expect(await gives(superadmin, 'arne')).toBe('allowed')
@@ -277,7 +277,7 @@ describe('the limits of override', () => {
     })
   })
 
-  test('AU-01 what it gave to others stands out in the log', async () => {
+  test('RP-29 AU-01 what it gave to others stands out in the log', async () => {
     expect(grantSeverity(await authorityFor(superadmin))).toBe('high')
     expect(grantSeverity(await authorityFor({ platform: 'platform_ops' }))).toBe('info')
   })

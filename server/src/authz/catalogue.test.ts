@@ -287,11 +287,11 @@ test('RP-04 the override belongs to one role alone, and customers have nothing o
   expect(platformKeys).toEqual([])
 })
 
-test('two project roles can be held by service accounts, no other role can', () => {
+test('RP-23 two project roles can be held by service accounts, no other role can', () => {
   expect(builtinRoleNames.filter(isForServiceAccounts)).toEqual(['project_member', 'project_viewer'])
 })
 
-test('each tier has one owner role', () => {
+test('RP-05 each tier has one owner role', () => {
   expect(ownerRoleOf).toEqual({ platform: 'platform_superadmin', tenant: 'tenant_owner', project: 'project_owner' })
   const names = [...builtinRoleNames, 'night-shift', 'platform', '']
   expect(names.filter(isOwnerRole).sort()).toEqual(['platform_superadmin', 'project_owner', 'tenant_owner'])

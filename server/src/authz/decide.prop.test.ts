@@ -106,7 +106,10 @@ const reachesByOverride = (action: Action, { actor, platform }: DecisionInput) =
   platform.allowed.has(overridePermission) &&
   (actor.type === 'user' || (actor.type === 'platform_operator' && action !== 'platform.admin'))
 
-const personal = ['me.read', 'me.ssh_key.read', 'me.ssh_key.manage', 'tenant.user.leave', 'project.member.leave', 'tenant.project.read_own']
+const personal = [
+  ...['me.read', 'me.invitation.accept', 'me.ssh_key.read', 'me.ssh_key.manage'],
+  ...['tenant.user.leave', 'project.member.leave', 'tenant.project.read_own'],
+]
 /** An unlocked rule does not bind override, an elevation, or what is the person's own. */
 const isBeyondRules = (action: Action, input: DecisionInput) =>
   personal.includes(action) || reachesByOverride(action, input) || elevationFor(action, input) !== undefined

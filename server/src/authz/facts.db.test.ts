@@ -198,7 +198,7 @@ const bindCustom = (tier: 'tenant' | 'project', scope: string, username: string,
 }
 
 describe('a custom role', () => {
-  test('gives its own permissions and inherits nothing', async () => {
+  test('RP-06 gives its own permissions and inherits nothing', async () => {
     await bindCustom('tenant', org.aurora, 'arne', ['tenant.audit.read'])
     expect(sorted((await facts('arne', inAurora)).tenant.allowed)).toEqual(['tenant.audit.read', 'tenant.read'])
   })
@@ -225,12 +225,12 @@ describe('a custom role', () => {
     },
   )
 
-  test('that took a built-in name is judged by its own rows', async () => {
+  test('RP-05 that took a built-in name is judged by its own rows', async () => {
     await bindCustom('tenant', org.aurora, 'arne', ['tenant.audit.read'], 'tenant_owner')
     expect(sorted((await facts('arne', inAurora)).tenant.allowed)).toEqual(['tenant.audit.read', 'tenant.read'])
   })
 
-  test('that was deleted grants nothing', async () => {
+  test('RP-12 that was deleted grants nothing', async () => {
     await bindCustom('tenant', org.aurora, 'arne', ['tenant.audit.read'])
     await force(
       `update role_definitions set deleted_at = now(), deleted_by_user_id = '${user('ada')}', delete_reason = 'x' where name = 'custom'`,

@@ -93,16 +93,16 @@ describe('the input of a decision', () => {
   })
 
   test.each([
-    ['a member', { is_tenant_member: true }, true],
-    ['a stranger', { is_tenant_member: false }, false],
-    ['a stranger with the default role', { is_tenant_member: false, platform_bindings: [role('platform_user')] }, false],
-    ['one of the platform', { is_tenant_member: false, platform_bindings: [role('platform_ops')] }, true],
+    ['a member', true, { is_tenant_member: true }],
+    ['a stranger', false, { is_tenant_member: false }],
+    ['a stranger with the default role', false, { is_tenant_member: false, platform_bindings: [role('platform_user')] }],
+    ['one of the platform', true, { is_tenant_member: false, platform_bindings: [role('platform_ops')] }],
     [
       'one whose platform role is disabled',
-      { is_tenant_member: false, platform_bindings: [role('platform_ops', { state: 'disabled' })] },
       false,
+      { is_tenant_member: false, platform_bindings: [role('platform_ops', { state: 'disabled' })] },
     ],
-  ])('AU-05 %s may know what exists in the tenant', (_name, said, mayKnow) => {
+  ])('AU-05 whether %s may know what exists in the tenant: %s', (_name, mayKnow, said) => {
     expect(factsFor(said).may_know).toBe(mayKnow)
   })
 
@@ -200,6 +200,12 @@ describe('what is read for a work', () => {
     expect((await readFacts(work({ type: 'service_account', id: 'robot', token }), 'project', inTraining)).token).toBe(token)
   })
 
+  test('AU-05 a service account does not know what exists in its own tenant, outside its project', async () => {
+    const machine = { ...row({ is_tenant_member: false, is_project_member: false }), home_tenant_id: 'aurora', home_project_id: 'other' }
+    const { work } = told([{ n: 1, ...machine }], [[]])
+    expect((await readFacts(work({ type: 'service_account', id: 'robot' }), 'project', inTraining)).may_know).toBe(false)
+  })
+
   describe('of an operator', () => {
     const robot = { type: 'shared_runtime_operator', id: 'runtime-7' } as const
     const found = {
@@ -231,16 +237,10 @@ describe('what is read for a work', () => {
     })
 
     test.each([
-      ['its own tenant, disabled and attached to nothing', { is_disabled: true, is_live: false }, true],
-      ['a tenant that is not its own', { is_live: false, tenant_state: null, project_state: null }, false],
-    ])('AU-05 what exists in %s', async (_name, said, mayKnow) => {
+      ['its own tenant, disabled and attached to nothing', true, { is_disabled: true, is_live: false }],
+      ['a tenant that is not its own', false, { is_live: false, tenant_state: null, project_state: null }],
+    ])('AU-05 whether it may know what exists in %s: %s', async (_name, mayKnow, said) => {
       expect((await standing([{ ...found, is_attached: false, ...said }])).may_know).toBe(mayKnow)
-    })
-
-    test('AU-05 a service account does not know what exists in its own tenant, outside its project', async () => {
-      const machine = { ...row({ is_tenant_member: false, is_project_member: false }), home_tenant_id: 'aurora', home_project_id: 'other' }
-      const { work } = told([{ n: 1, ...machine }], [[]])
-      expect((await readFacts(work({ type: 'service_account', id: 'robot' }), 'project', inTraining)).may_know).toBe(false)
     })
 
     test('MI-05 what its tenant has delegated comes to the list, and no other word does', async () => {

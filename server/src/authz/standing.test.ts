@@ -81,7 +81,7 @@ describe('what roles come to at an instant', () => {
     ['2026-11-16T12:00:00.001Z', true],
     [now, false],
     ['2026-11-16T11:59:59.999Z', false],
-  ])('RP-20 a binding that ends at %s counts now: %s', (expires_at, counts) => {
+  ])('RP-21 a binding that ends at %s counts now: %s', (expires_at, counts) => {
     expect(isLive(role('tenant_viewer', { expires_at }), now)).toBe(counts)
     for (const tier of ['tenant', 'project'] as const) {
       const standing = standingOf(row({ [`${tier}_roles`]: [role(`${tier}_viewer`, { expires_at })] }))
@@ -268,7 +268,7 @@ describe('how a service account stands', () => {
     expect(machine([]).home).toBe(home)
   })
 
-  test('RP-20 a role that ends by itself ends for it as well', () => {
+  test('RP-21 a role that ends by itself ends for it as well', () => {
     const standing = machine([role('project_viewer', { expires_at: now })])
     expect(heldAt(standing, '2026-11-16T11:59:59.999Z').project.allowed.has('storage.read')).toBe(true)
     expect(heldAt(standing, now).project.allowed.size).toBe(0)

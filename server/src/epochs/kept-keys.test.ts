@@ -31,11 +31,7 @@ const place = { tenant_id: maybeId, project_id: maybeId }
 
 const keys: Record<keyof typeof sources, fc.Arbitrary<unknown>> = {
   standing: fc.record({ user_id: id, ...place }),
-  rules: fc.oneof(
-    fc.constant({ type: 'global', tenant_id: null, project_id: null }),
-    fc.record({ type: fc.constant('tenant'), tenant_id: id, project_id: fc.constant(null) }),
-    fc.record({ type: fc.constant('project'), tenant_id: id, project_id: id }),
-  ),
+  rules: fc.record(place),
   policy: fc.record({ key: fc.constantFrom(...Object.keys(policyDefinitions)), ...place }),
   'operator standing': fc.record({ user_id: id, ...place }),
   'project tenant': id,
