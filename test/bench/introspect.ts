@@ -2,10 +2,10 @@
 import { once } from 'node:events'
 import { introspectToken, issueOAuthToken } from '@gatehouse/contract/oauth'
 import { localIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
-import { child, ended, load, type Measured, medianOf, startOurs } from './decide/http.ts'
 import { table } from './decide/measure.ts'
 import { installPeers } from './decide/peers.ts'
 import { openWorld } from './decide/world.ts'
+import { child, ended, load, type Measured, medianOf, startOurs } from './servers.ts'
 import { type Account, populate } from './tokens/accounts.ts'
 import { connections, scope, sendRaw } from './tokens/servers.ts'
 
@@ -25,9 +25,9 @@ const world = await openWorld(issuer.issuer)
 try {
   const accounts = await populate(world)
   const server = await startOurs(world, issuer)
-  const bare = child('../introspect/bare-server.ts')
+  const bare = child('./introspect/bare-server.ts')
   const [{ port }] = (await once(bare, 'message')) as [{ port: number }]
-  const generator = child('./load.ts')
+  const generator = child('./decide/load.ts')
   try {
     const ports = { ours: Number(new URL(server.url).port), bare: port }
     const requests: string[] = []

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
+import { child, ended } from '../servers.ts'
 import type { Entry, Order } from './contestant.ts'
-import { child, ended } from './http.ts'
 import { type Findings, inTurns, perSecond, table } from './measure.ts'
 import type { Question } from './questions.ts'
 import type { World } from './world.ts'
@@ -11,7 +11,7 @@ const floor = 'bare Map and bitset'
 const peers = ['CASL', 'opa-wasm', 'cedar-wasm', 'casbin']
 
 const enter = async (entry: Entry) => {
-  const contestant = child('./contestant.ts')
+  const contestant = child('./decide/contestant.ts')
   const end = once(contestant, 'exit').then(([code]) => {
     throw new Error(`${entry.name} ended with ${code}`)
   })

@@ -1,42 +1,15 @@
-import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { decide } from '@gatehouse/contract/decisions'
 import { actions } from '@gatehouse/server/authz/actions'
 import { type LocalIssuer, signText } from '@gatehouse/server/principals/oidc/testing/local-issuer'
-import { realServer } from '../../canaries/real-server.ts'
-import type { Figures, Plan } from './load.ts'
-import { type Findings, median, table } from './measure.ts'
+import { child, ended, load, type Measured, medianOf, startOurs } from '../servers.ts'
+import { type Findings, table } from './measure.ts'
 import { givenByRoles, numbers, sampleOf } from './questions.ts'
 import { peoplePerTenant, projectId, projectOf, subjectOf, tenantId, tenantOf, userId, type World } from './world.ts'
 
 const callers = 500
 const requestsPerCaller = 20
 const connections = 64
-
-export const child = (file: string): ChildProcess =>
-  fork(fileURLToPath(new URL(file, import.meta.url)), [], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-
-export const ended = async (process: ChildProcess): Promise<void> => {
-  // What ended by itself is not there to be told, and why it did is what the bench must end with.
-  if (process.exitCode !== null || process.signalCode !== null) return
-  const exit = once(process, 'exit')
-  if (process.connected) process.disconnect()
-  await exit
-}
-
-/** The product by its own main file, on this world's database. */
-export const startOurs = async (world: World, issuer: LocalIssuer) =>
-  realServer({
-    GATEHOUSE_PROFILE: 'development',
-    GATEHOUSE_LOG_LEVEL: 'warn',
-    GATEHOUSE_OIDC_ISSUERS: JSON.stringify([issuer.settings]),
-    GATEHOUSE_KEY_ENCRYPTION_KEYS: world.keys,
-    GATEHOUSE_CHECKPOINT_FILE: join(world.folder, 'checkpoints.jsonl'),
-    DATABASE_URL: world.appUrl,
-    ...(process.env.NODE_OPTIONS ? { NODE_OPTIONS: process.env.NODE_OPTIONS } : {}),
-  })
 
 /** Each caller asks half of the time about himself and half about somebody of his tenant: so everybody there is asked about. */
 const requestsOf = async (issuer: LocalIssuer, population: number): Promise<string[]> => {
@@ -66,41 +39,14 @@ const requestsOf = async (issuer: LocalIssuer, population: number): Promise<stri
   return requests.map((_, index) => requests[(index * requestsPerCaller + Math.floor(index / people.length)) % requests.length]!)
 }
 
-export interface Measured extends Figures {
-  /** Processor time of the server for one request. */
-  readonly cpu_us: number
-}
-
-const cpuSeconds = async (port: number): Promise<number> => {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-  return Number(/^process_cpu_seconds_total ([\d.e+-]+)/m.exec(text)?.[1])
-}
-
-export const load = async (generator: ChildProcess, plan: Plan): Promise<Measured> => {
-  const before = await cpuSeconds(plan.port)
-  const answer = once(generator, 'message') as Promise<[Figures]>
-  generator.send(plan)
-  const [figures] = await answer
-  const odd = Object.keys(figures.statuses).filter((status) => status !== '200')
-  if (odd.length > 0) throw new Error(`not every request was answered: ${JSON.stringify(figures.statuses)}`)
-  return { ...figures, cpu_us: (((await cpuSeconds(plan.port)) - before) * 1e6) / figures.statuses['200']! }
-}
-
-const figureNames = ['per_second', 'p50_ms', 'p99_ms', 'cpu_us'] as const
-export const medianOf = (rounds: readonly Measured[]) =>
-  Object.fromEntries(figureNames.map((name) => [name, median(rounds.map((round) => round[name]))])) as Record<
-    (typeof figureNames)[number],
-    number
-  >
-
 /** Both servers in turns, under the same requests from a third process. */
 export const measureHttp = async (world: World, issuer: LocalIssuer, population: number, seconds = 5, rounds = 3) => {
   const requests = await requestsOf(issuer, population)
-  const generator = child('./load.ts')
+  const generator = child('./decide/load.ts')
   generator.once('exit', (code) => {
     if (code) throw new Error('the load generator ended')
   })
-  const bare = child('./bare-server.ts')
+  const bare = child('./decide/bare-server.ts')
   const [{ port }] = (await once(bare, 'message')) as [{ port: number }]
   const server = await startOurs(world, issuer)
   try {

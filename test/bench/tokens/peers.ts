@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { child, ended } from '../decide/http.ts'
+import { child, ended } from '../servers.ts'
 
 interface Client {
   readonly id: string
@@ -18,7 +18,7 @@ export interface Plan {
 }
 
 export const startPeer = async (plan: Plan) => {
-  const peer = child('../tokens/peer-server.ts')
+  const peer = child('./tokens/peer-server.ts')
   const said = once(peer, 'message') as Promise<[{ port: number }]>
   const gone = once(peer, 'exit').then(() => {
     throw new Error('oidc-provider did not start')

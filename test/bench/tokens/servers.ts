@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { LocalIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
-import { child, ended, load, type Measured, medianOf, startOurs } from '../decide/http.ts'
 import { median } from '../decide/measure.ts'
 import type { World } from '../decide/world.ts'
+import { child, ended, load, type Measured, medianOf, startOurs } from '../servers.ts'
 import { type Account, clientsLike, populate } from './accounts.ts'
 import { peerSchema } from './peer-adapter.ts'
 import { startPeer } from './peers.ts'
@@ -38,7 +38,7 @@ export const startAll = async (world: World, issuer: LocalIssuer) => {
   const written = await startPeer({ ...plan, database_url: world.appUrl })
   const remembered = await startPeer({ ...plan, database_url: null })
   const server = await startOurs(world, issuer)
-  const generator = child('./load.ts')
+  const generator = child('./decide/load.ts')
   generator.once('exit', (code) => {
     if (code) throw new Error('the load generator ended')
   })
