@@ -41,7 +41,7 @@ export const actions = {
   'platform.ops.read': at('platform', 'override', 'read'),
   'platform.ops.runbook.read': at('platform', 'override', 'read'),
 
-  // Given by a relation to the resource, never by a role.
+  // Given by a relation to the resource, by a membership or by what class of actor somebody is, never by a role.
   'me.read': at('platform', 'read'),
   'me.invitation.accept': at('platform'),
   'me.ssh_key.manage': at('platform'),
@@ -203,7 +203,10 @@ export const isForGlobalRules = (action: Action): boolean =>
 
 export const isConstrainable = (action: Action): boolean => !personal.has(action)
 
-/** Never in a custom role, whatever its tier: who could give these would have no ceiling. */
+/**
+ * Never in a custom role, whatever its tier. Who could give the first of these would have no ceiling; the others come by a
+ * relation, by a membership or by what class of actor somebody is, and by no role.
+ */
 const reserved = new Set<Action>([
   'tenant.role.assign_any',
   'tenant.role.define',

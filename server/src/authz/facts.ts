@@ -23,7 +23,7 @@ export const blank = (user_id: string, is_disabled: boolean): Standing => standi
 const noElevations: DecisionInput['elevations'] = []
 const noRelations: DecisionInput['resource']['relations'] = new Set()
 
-/** What is asked about, apart from who asks. */
+/** What a question says of itself: whose it is, what it is about, how it is described, and when it is asked. */
 export interface Circumstances {
   readonly actor: Pick<Actor, 'type' | 'id' | 'token'>
   readonly place: Place
@@ -50,7 +50,7 @@ export const factsOf = (
   const { tenant_id, project_id, shared_runtime_id = null, relations } = place
   return {
     actor: { id: actor.id, type: actor.type, is_disabled: standing.is_disabled },
-    // A machine is bound to its project also where no token is shown, as when somebody asks about it.
+    // A machine is bound to its home also where no token is shown, as when somebody asks about it.
     token: actor.token ?? standing.home ?? null,
     platform,
     tenant,
@@ -73,7 +73,7 @@ export const factsOf = (
   }
 }
 
-/** Actors without a record are nobody, and nobody is disabled. */
+/** An actor without a record counts as disabled. */
 export const nobody = (actor: Pick<Actor, 'id'>): Standing => blank(actor.id, true)
 
 /** How a request describes itself: what the connection tells. */
