@@ -109,6 +109,48 @@ test('DE-14 RP-23 what is not fit for service accounts no role gives to one, and
   expect(await explain('storage.write')).toMatchObject({ decision: 'allow', gives: [true], missing: [] })
 })
 
+test('DE-14 it is told what a service account belongs to, and whether a token or its home bounds it', async () => {
+  const machine = await madeIn(aurora, 'project_viewer')
+  const authorization = `Bearer ${(await machine.ask()).body.access_token}`
+  const explain = async (person: string | null, action: string) => {
+    const actor = { type: 'service_account', id: machine.service_account_id }
+    const headers = person === null ? { authorization } : {}
+    const body = { ...(person === null ? {} : { actor }), action, resource: inProject }
+    const { body: said } = await live.call(person, 'POST', '/api/v1/authz/explain', { body, headers })
+    const because = (wanted: string) => said.steps.find(({ step }: { step: string }) => step === wanted)?.because
+    return [said.decision, because('token'), because('membership'), because('permission')]
+  }
+  const [belongs, gives] = ['The actor belongs to the project.', 'Belonging to the project gives project.read.']
+  expect(await explain('asha', 'project.read')).toEqual(['allow', 'What the actor is bound to reaches it.', belongs, gives])
+  expect(await explain(null, 'project.read')).toEqual(['allow', 'The token reaches it.', belongs, gives])
+  const away = 'does not reach this action or this place.'
+  expect(await explain('asha', 'tenant.read')).toEqual(['deny', `What the actor is bound to ${away}`, undefined, undefined])
+  expect(await explain(null, 'tenant.read')).toEqual(['deny', `The token ${away}`, undefined, undefined])
+})
+
+test('DE-14 that a rule is locked, or not, is told where its scope may be read, and nowhere else', async () => {
+  const machine = await madeIn(aurora, 'project_viewer')
+  const authorization = `Bearer ${(await machine.ask()).body.access_token}`
+  const place = `/api/v1/orgs/${org.aurora}/policies/constraints`
+  const missing = async (person: string | null) => {
+    const body = { actor: { type: 'user', id: seeded.user('asha') }, action: 'storage.read', resource: inProject }
+    const headers = person === null ? { authorization } : {}
+    return (await live.call(person, 'POST', '/api/v1/authz/explain', { body, headers })).body.missing
+  }
+  const change = (key: string) => `The request must not meet the condition of ${key}, or the organization must change that constraint`
+  for (const [is_locked, way] of [
+    [true, '; it is locked, so no narrower scope can exempt from it.'],
+    [false, '; or a narrower scope must exempt from it.'],
+  ] as const) {
+    const body = { key: 'no-reading', actions: ['storage.read'], condition: {}, is_locked }
+    const { status, body: made } = await live.call('alice', 'POST', place, { body })
+    expect(status).toBe(201)
+    expect(await missing('amara')).toEqual([`${change('no-reading')}${way}`])
+    expect(await missing(null)).toEqual([`${change('that constraint')}.`])
+    await live.call('alice', 'DELETE', `${place}/${made.id}`, { body: { reason: 'over' } })
+  }
+})
+
 test('DE-14 where a token is in the way, a service account is told what else would be, or that no token would do', async () => {
   const machine = await madeIn(aurora, 'project_member')
   const authorization = `Bearer ${(await machine.ask({ scope: 'project.read' })).body.access_token}`

@@ -227,6 +227,23 @@ describe('explain', () => {
     expect(body.roles).toEqual([expect.objectContaining({ scope: 'tenant', role_name: 'tenant_owner', gives: false })])
   })
 
+  test('I5 tells the same of a foreign place and of one that does not exist, and what is missing there', async () => {
+    const said = async (action: string, resource: object) => {
+      const { decision_id: _id, revision: _revision, ...rest } = (await explain('amara', { action, resource })).body
+      return rest
+    }
+    const unknown = { type: 'allocation', project_id: newId('project') }
+    for (const action of ['storage.read', 'project.read', 'tenant.update', 'project.member.leave', 'auth.token.issue']) {
+      const none = await said(action, unknown)
+      expect([action, await said(action, inProject(project.borealis))]).toEqual([action, none])
+      expect([action, await said(action, { ...inProject(), tenant_id: org.borealis })]).toEqual([action, none])
+      const nobodys = await said(action, inTenant(newId('org')))
+      expect([action, await said(action, inTenant(org.borealis))]).toEqual([action, nobodys])
+    }
+    expect((await said('storage.read', unknown)).missing[0]).toBe('An active membership of the project.')
+    expect((await said('storage.read', inTenant())).missing[0]).toBe('The question must name the project.')
+  })
+
   test('DE-14 tells of another only the roles that the caller may read', async () => {
     // A viewer of the project reads its roles, and has no right to those of the organization.
     const { body } = await explain('amara', { ...about('axel'), action: 'allocation.read', resource: inProject() })

@@ -21,6 +21,7 @@ const judgedOf = (action: Action, world: World, readable: Readable): Judged => {
       actor: { type: 'user', id: world.actor.id },
       action,
       resource_type: facts.resource.type,
+      said: { tenant_id, project_id },
       place: { id: null, tenant_id, project_id, relations: [...relations] },
       attributes: world.attributes,
       asking: ['me.read'],
@@ -279,7 +280,9 @@ test('DE-14 what is missing names every built-in role that would give it, and a 
     'A role at the organization that gives tenant.role.define: tenant_owner.',
   ])
   expect(actions['platform.admin'].override_eligible).toBe(true)
-  expect(explained('platform.admin', nobody, none).missing).toEqual(['A role at the platform that gives platform.admin: no role gives it.'])
+  expect(explained('platform.admin', nobody, none).missing).toEqual([
+    'A role at the platform that gives platform.admin: platform_superadmin by override.',
+  ])
 })
 
 describe('an exemption is named as a way round a rule exactly where one of a narrower scope would count', () => {

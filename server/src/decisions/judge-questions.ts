@@ -45,8 +45,8 @@ const wantOf = (actor: AskedActor, { place: { tenant_id, project_id } }: Asked) 
   wantStanding(actor.type, { user_id: actor.id, tenant_id, project_id })
 
 /** Who has a record: people, service accounts, and the runtimes of operators. */
-const recorded: readonly AskedActor['type'][] = ['user', 'service_account', 'shared_runtime_operator']
-const hasRecord = ({ type }: AskedActor): boolean => recorded.includes(type)
+const recorded: readonly Facts['actor']['type'][] = ['user', 'service_account', 'shared_runtime_operator']
+export const hasRecord = ({ type }: Pick<Facts['actor'], 'type'>): boolean => recorded.includes(type)
 const standingIn = (actor: AskedActor, found: Standing | undefined) => (hasRecord(actor) && found ? found : nobody(actor))
 
 /** Wherever a service account lives of which nothing may be told, it is not where the question lies. */

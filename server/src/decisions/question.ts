@@ -13,6 +13,8 @@ export interface Asked {
   readonly actor: AskedActor
   readonly action: Action
   readonly resource_type: string
+  /** The place as the question names it, whether or not there is one. */
+  readonly said: Pick<Place, 'tenant_id' | 'project_id'>
   readonly place: Place
   readonly attributes: NonNullable<Question['attributes']>
   /** What must be allowed to whoever asks about somebody else. */
@@ -83,6 +85,7 @@ export const readQuestions = async (
       actor,
       action,
       resource_type: resource.type,
+      said,
       place: placeOf(said, isSelf ? ['self'] : []),
       attributes,
       asking: askingAbout(action, said),
