@@ -267,6 +267,8 @@ test('DE-23 D10 more flags than a rule could name, or longer text, are not read;
   expect(holds({ has_none: { flags: ['x'] } }, { flags: many.slice(1) })).toBe(true)
   expect(holds({ in: { region: ['eu'] } }, { region: 'r'.repeat(201) })).toBe(undefined)
   expect(holds({ in: { region: ['eu'] } }, { region: 'r'.repeat(200) })).toBe(false)
+  const endless = new Proxy(Array(64_000).fill('f'), { get: (flags, name) => (name === 'length' ? flags.length : expect.unreachable()) })
+  expect(holds({ has_any: { flags: ['x'] } }, { flags: endless })).toBe(undefined)
   let reads = 0
   const watched = {
     region: 'us',

@@ -49,3 +49,18 @@ test('DE-19 a chain is kept by its end, and changes in the epoch of its tenant',
   ])
   expect(asked.splice(0)).toEqual([[['aurora'], ['training', 'rendering']]])
 })
+
+test('L4 DE-10 a tenant’s rule is one thing on the chains of all its projects, and another as soon as anything of it is', async () => {
+  const load = async (end: typeof inTraining, ...rows: ReturnType<typeof rule>[]) =>
+    (await constraintChains.load({ many: async ({ parse }: Statement<unknown>) => rows.map(parse) } as never, [end]))[0]!
+  const abroad = rule('abroad', 'tenant', 'aurora')
+  const [training] = await load(inTraining, structuredClone(abroad))
+  const [rendering] = await load(inRendering, structuredClone(abroad))
+  expect(rendering).toBe(training)
+  const changed = { ...abroad, condition: { in: { region: ['eu'] } } }
+  expect((await load(inRendering, changed))[0]).toMatchObject({ key: 'abroad', condition: changed.condition })
+  expect((await load(inRendering, { ...abroad, version: 2 }))[0]).not.toBe(training)
+  const [one, two] = await constraintChains.load(reader as never, [nowhere, nowhere])
+  expect(one).toBe(two)
+  asked.splice(0)
+})

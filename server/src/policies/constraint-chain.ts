@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Reader } from '../db/database.ts'
 import { type Source, type Wanted, want } from '../epochs/fresh.ts'
+import { recentlyUsed } from '../kernel/recently-used.ts'
 import type { Constraint, ScopeType } from './constraint.ts'
 import { rulesOf } from './constraint-queries.ts'
 
@@ -47,12 +49,29 @@ export const readChains = async (reader: Pick<Reader, 'many'>, ends: readonly Ch
   return ends.map((end) => chainOf(scopesOf(end).map((scope) => found.get(nameOf(scope)) ?? none)))
 }
 
+/** By their names, as long as a chain has them. */
+const kept = recentlyUsed<WeakRef<Constraint>>(20_000)
+
+/** One rule is one thing, however many chains it is on: a tenant's rules are on those of all its projects, and must not fill the memory with copies. */
+const shared = (rule: Constraint): Constraint => {
+  const name = `${rule.constraint_id} ${rule.version}`
+  const known = kept.get(name)?.deref()
+  // A version never changes, unless somebody changes it past the product: then it is another rule of the same name.
+  if (known && isDeepStrictEqual(known, rule)) return known
+  kept.set(name, new WeakRef(rule))
+  return rule
+}
+
 /** Kept as a whole: what every question needs is then looked up once. The platform's rules in it are told by a tenant's stamp, too. */
 export const constraintChains: Source<ChainEnd, Rules> = {
   name: 'rules',
   textOf: ({ tenant_id, project_id }) => `${tenant_id} ${project_id}`,
   tenantOf: ({ tenant_id }) => tenant_id,
-  load: readChains,
+  load: async (tx, ends) => {
+    const chains = await readChains(tx, ends)
+    const made = new Map(chains.map((chain) => [chain, chain.map(shared)]))
+    return chains.map((chain) => made.get(chain)!)
+  },
 }
 
 export const wantChain = (end: ChainEnd): Wanted<Rules> => want(constraintChains, end)
