@@ -207,13 +207,25 @@ export const frozenScope = (action: Action, { tenant, project }: DecisionInput, 
 export const describedBy = ({ attributes, local_times, resource, actor }: DecisionInput): AttributesIn =>
   attributesIn({ ...attributes, resource_type: resource.type, actor_type: actor.type }, local_times)
 
-/** The rule that denies this request, if one does. */
-export const denyingRule = (action: Action, input: DecisionInput, isLockedOnly = false): Constraint | undefined => {
+/** The rules that can deny an action here, in the order in which they decide; an elevation is stopped by locked ones only. */
+export const rulesOver = (
+  action: Action,
+  input: DecisionInput,
+  isLockedOnly = elevationFor(action, input) !== undefined,
+): readonly Constraint[] => {
   const { constraints } = input
-  if (constraints.length === 0 || !isConstrainable(action)) return undefined
+  if (constraints.length === 0 || !isConstrainable(action)) return noRules
   const chain = isForGlobalRules(action) ? globalRules(constraints) : constraints
+  return effectiveRules(chain).filter((rule) => (rule.is_locked || !isLockedOnly) && covers(rule, action))
+}
+const noRules: readonly Constraint[] = []
+
+/** The rule that denies this request, if one does. */
+export const denyingRule = (action: Action, input: DecisionInput, isLockedOnly?: boolean): Constraint | undefined => {
+  const rules = rulesOver(action, input, isLockedOnly)
+  if (rules.length === 0) return undefined
   const described = describedBy(input)
-  return effectiveRules(chain).find((rule) => (rule.is_locked || !isLockedOnly) && covers(rule, action) && denies(rule, described))
+  return rules.find((rule) => denies(rule, described))
 }
 
 const isGivenOtherwise = (action: Action, input: DecisionInput, entry: Registered): boolean =>
@@ -242,6 +254,6 @@ export const decide = (action: Action, input: DecisionInput): Decision => {
 
   const frozen = frozenScope(action, input, entry)
   if (frozen) return deny('policy_constraint_denied', frozen)
-  const rule = denyingRule(action, input)
+  const rule = denyingRule(action, input, false)
   return rule ? denyBy(rule) : allow(scope)
 }

@@ -108,7 +108,7 @@ const stepsOf = (judged: Judged): Step[] => {
   const elevation = elevationFor(action, facts)
   if (elevation && decision.decision === 'allow')
     return tell(step('elevation', 'allowed', `A live elevation in ${scopeWords[elevation.scope]} names the action.`))
-  if (elevation) return tell(step('elevation', 'passed', 'A live elevation names the action.'), constraintStep(judged, true))
+  if (elevation) return tell(step('elevation', 'passed', 'A live elevation names the action.'), constraintStep(judged))
   tell(step('elevation', 'passed', 'No live elevation names the action here.'))
 
   for (const next of [membershipStep, permissionStep]) {
@@ -123,11 +123,11 @@ const stepsOf = (judged: Judged): Step[] => {
       step('state', 'denied', `In ${frozen === 'tenant' ? 'a suspended organization' : 'an archived project'} only reads are allowed.`),
     )
   tell(step('state', 'passed', actions[action].is_read ? 'Reads are allowed in every state.' : 'Nothing is suspended or archived.'))
-  return tell(constraintStep(judged, false))
+  return tell(constraintStep(judged))
 }
 
-const constraintStep = ({ asked, facts, readable }: Judged, isLockedOnly: boolean): Step => {
-  const rule = denyingRule(asked.action, facts, isLockedOnly)
+const constraintStep = ({ asked, facts, readable }: Judged): Step => {
+  const rule = denyingRule(asked.action, facts)
   if (!rule) return step('constraints', 'allowed', 'No constraint denies it.')
   const which = readable[rule.scope_type] ? `The constraint ${rule.key} (version ${rule.version})` : 'A constraint'
   return step('constraints', 'denied', `${which} of ${scopeWords[rule.scope_type]} denies it.`)

@@ -210,7 +210,7 @@ const givingBindings = ({ asked: { action }, facts, decision: { decision, reason
 const decidedBy = (judged: Judged): DecidedBy => {
   const { asked, facts, decision, readable } = judged
   const isRule = decision.policy_source === 'policy_values'
-  const rule = isRule ? denyingRule(asked.action, facts, elevationFor(asked.action, facts) !== undefined) : undefined
+  const rule = isRule ? denyingRule(asked.action, facts) : undefined
   return {
     bindings: givingBindings(judged) as DecidedBy['bindings'],
     constraint:

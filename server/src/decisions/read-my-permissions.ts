@@ -1,11 +1,11 @@
 import type { readMyPermissions as Op } from '@gatehouse/contract/decisions'
-import { type Action, actions, isForGlobalRules } from '../authz/actions.ts'
-import { type Decision, describedBy } from '../authz/decide.ts'
+import { type Action, actions } from '../authz/actions.ts'
+import { type Decision, describedBy, rulesOver } from '../authz/decide.ts'
 import type { Facts } from '../authz/facts.ts'
 import type { Asking } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type Attributes, unsaid } from '../policies/condition.ts'
-import { type AttributesIn, covers, effectiveRules, globalRules, surelyDenies } from '../policies/constraint.ts'
+import { type AttributesIn, surelyDenies } from '../policies/constraint.ts'
 import { judgeQuestions } from './judge-questions.ts'
 import { readQuestions } from './question.ts'
 
@@ -17,11 +17,9 @@ const open: Attributes = { region: unsaid, sku: unsaid, gpus: unsaid, flags: uns
 /** Denied for want of what only a particular request could say: no rule is known to hold, but one may. */
 const isConditional = (action: Action, { policy_source }: Decision, facts: Facts): boolean => {
   if (policy_source !== 'policy_values') return false
-  const { constraints } = facts
   const told = describedBy(facts)
   const described: AttributesIn = (zone) => ({ ...told(zone), ...open })
-  const rules = effectiveRules(isForGlobalRules(action) ? globalRules(constraints) : constraints)
-  return !rules.some((rule) => covers(rule, action) && surelyDenies(rule, described))
+  return !rulesOver(action, facts).some((rule) => surelyDenies(rule, described))
 }
 
 /** Every action, judged in one place at one moment: so it cannot disagree with a decision. */

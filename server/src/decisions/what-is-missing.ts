@@ -10,7 +10,7 @@ import {
   relationKeys,
 } from '../authz/actions.ts'
 import { builtinRoleNames, isForServiceAccounts, permissionsOf } from '../authz/catalogue.ts'
-import { decide, denyingRule, elevationFor, isGivenByRelation } from '../authz/decide.ts'
+import { decide, denyingRule, isGivenByRelation } from '../authz/decide.ts'
 import type { Constraint } from '../policies/constraint.ts'
 import { hasRecord, type Judged } from './judge-questions.ts'
 import { operatorWords } from './operator-words.ts'
@@ -110,7 +110,7 @@ const stateMissing = ({ facts: { tenant, project } }: Judged): string[] => [
 ]
 
 const wayRound = ({ asked: { action }, facts, readable }: Judged): string => {
-  const rule = denyingRule(action, facts, elevationFor(action, facts) !== undefined)!
+  const rule = denyingRule(action, facts)!
   const which = readable[rule.scope_type] ? rule.key : 'that constraint'
   const change = `The request must not meet the condition of ${which}, or ${scopeWords[rule.scope_type]} must change that constraint`
   // Whether it is locked is its scope's business, and where it is told of one it must not be missed of another.
