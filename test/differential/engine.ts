@@ -36,7 +36,7 @@ export interface Verdict extends Decision {
 const standingsOf = async (tx: Tx, questions: readonly Question[]): Promise<(Standing | undefined)[]> => {
   const found: (Standing | undefined)[] = []
   for (const [type, asked] of Map.groupBy(questions.entries(), ([, { actor_type = 'user' }]) => actor_type)) {
-    const keys = asked.map(([, { actor_id, tenant_id, project_id }]) => ({ user_id: actor_id, tenant_id, project_id }))
+    const keys = asked.map(([, { actor_id, tenant_id, project_id }]) => ({ actor_id, tenant_id, project_id }))
     const read = await readStandingsOf(tx, type, keys)
     for (const [at, [index]] of asked.entries()) found[index] = read[at]
   }

@@ -176,7 +176,7 @@ export const aWorld: fc.Arbitrary<World> = fc.record({
 export const factsIn = (world: World, named = ids): Facts => {
   const { actor, place, is_self, token, elevations, constraints, attributes } = world
   const standing = standingOf({
-    user_id: actor.id,
+    actor_id: actor.id,
     is_disabled: actor.is_disabled,
     platform_bindings: world.platform_roles,
     ...{ role_by_column: null, was_ever_bound: true, platform_role_source: 'bindings' },

@@ -41,9 +41,9 @@ export const keptSources = async () => {
     rules: constraintChains as unknown as AnySource,
     policy: await sourceOf((fresh) => readPolicyFresh(fresh, 'rate_limit.api_requests_per_minute')),
     'project tenant': await sourceOf((fresh) => readQuestions(fresh, caller, [question], () => '')),
-    'service account standing': wantStanding('service_account', { user_id: '', tenant_id: null, project_id: null })
+    'service account standing': wantStanding('service_account', { actor_id: '', tenant_id: null, project_id: null })
       .source as unknown as AnySource,
-    'operator standing': wantStanding('shared_runtime_operator', { user_id: '', tenant_id: null, project_id: null })
+    'operator standing': wantStanding('shared_runtime_operator', { actor_id: '', tenant_id: null, project_id: null })
       .source as unknown as AnySource,
     'service account key': wantCredential({ owner_id: '', key_id: '', org_id: '' }).source as unknown as AnySource,
     'operator credential': wantOperatorKey({ owner_id: '', key_id: '', org_id: '' }).source as unknown as AnySource,

@@ -37,13 +37,13 @@ interface Person {
   is_disabled?: boolean
 }
 const standingIn = (
-  user_id: string,
+  actor_id: string,
   tenant_id: string | null,
   { platform, source = 'bindings', tenants = {}, is_disabled = false }: Person,
 ): StandingRow => {
   const held = tenant_id === null ? undefined : tenants[tenant_id]
   return {
-    ...{ user_id, is_disabled, platform_bindings: platform ? [boundRole(platform)] : [], tenant_state: tenant_id && 'active' },
+    ...{ actor_id, is_disabled, platform_bindings: platform ? [boundRole(platform)] : [], tenant_state: tenant_id && 'active' },
     ...{ role_by_column: null, was_ever_bound: true, platform_role_source: source },
     ...{ is_tenant_member: held !== undefined, tenant_roles: held ? [boundRole(held)] : [] },
     ...{ project_tenant_id: null, project_state: null, is_project_member: false, project_roles: [] },

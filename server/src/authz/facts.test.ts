@@ -15,7 +15,7 @@ import { boundRole as role } from './testing/bound-role.ts'
 
 const now = '2026-11-16T12:00:00.000Z'
 const row = (said: Partial<StandingRow> = {}): StandingRow => ({
-  user_id: 'alice',
+  actor_id: 'alice',
   is_disabled: false,
   ...{ platform_bindings: [], role_by_column: null, was_ever_bound: true, platform_role_source: 'bindings' },
   tenant_state: 'active',
@@ -131,7 +131,7 @@ describe('of whom nothing is known', () => {
     const { platform_role, platform, tenant, project } = heldAt(blank('nora', is_disabled), now)
     expect(platform_role).toBe('platform_user')
     expect(standing).toEqual({
-      ...{ user_id: 'nora', is_disabled, platform_roles: [], platform_mismatch: null },
+      ...{ actor_id: 'nora', is_disabled, platform_roles: [], platform_mismatch: null },
       ...{ platform_bindings: [], role_by_column: null, was_ever_bound: false, platform_role_source: null },
       ...{ tenant_state: null, is_tenant_member: false, tenant_roles: [] },
       ...{ project_tenant_id: null, project_state: null, is_project_member: false, project_roles: [] },
@@ -140,7 +140,7 @@ describe('of whom nothing is known', () => {
   })
 
   test('DE-05 an actor without a record is nobody, and nobody is disabled', () => {
-    expect(nobody({ id: 'agent-7' })).toMatchObject({ user_id: 'agent-7', is_disabled: true })
+    expect(nobody({ id: 'agent-7' })).toMatchObject({ actor_id: 'agent-7', is_disabled: true })
   })
 })
 
@@ -209,7 +209,7 @@ describe('what is read for a work', () => {
   describe('of an operator', () => {
     const robot = { type: 'shared_runtime_operator', id: 'runtime-7' } as const
     const found = {
-      ...{ n: 1, user_id: 'runtime-7', home_tenant_id: 'aurora', tenant_state: 'active', project_state: 'active' },
+      ...{ n: 1, actor_id: 'runtime-7', home_tenant_id: 'aurora', tenant_state: 'active', project_state: 'active' },
       ...{ is_disabled: false, is_live: true, is_attached: true, is_eligible: false, delegated_actions: [] as string[] },
     }
     const standing = (rows: unknown[]) => {

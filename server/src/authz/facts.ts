@@ -18,7 +18,7 @@ export interface Facts extends DecisionInput {
 }
 
 /** Somebody of whom nothing is known: nothing that would allow anything. */
-export const blank = (user_id: string, is_disabled: boolean): Standing => standingOf(strangerRow(user_id, is_disabled))
+export const blank = (actor_id: string, is_disabled: boolean): Standing => standingOf(strangerRow(actor_id, is_disabled))
 
 const noElevations: DecisionInput['elevations'] = []
 const noRelations: DecisionInput['resource']['relations'] = new Set()
@@ -85,7 +85,7 @@ export const readFactsIn = async (work: Work, resource_type: string, places: rea
   const known = await readStandingsOf(
     tx,
     actor.type,
-    places.map(({ tenant_id, project_id }) => ({ user_id: actor.id, tenant_id, project_id })),
+    places.map(({ tenant_id, project_id }) => ({ actor_id: actor.id, tenant_id, project_id })),
   )
   const chains = await readChains(tx, places)
   return places.map((place, index) =>

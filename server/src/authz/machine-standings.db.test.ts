@@ -34,11 +34,11 @@ const places = [
   { tenant_id: null, project_id: null },
 ]
 /** How it stands in each of the places. */
-const standings = (type: Machine, user_id: string) =>
+const standings = (type: Machine, actor_id: string) =>
   readStandingsOf(
     database.reader,
     type,
-    places.map((place) => ({ user_id, ...place })),
+    places.map((place) => ({ actor_id, ...place })),
   )
 const nowhere = [undefined, undefined, undefined, undefined]
 const now = '2026-11-16T12:00:00.000Z'
@@ -54,7 +54,7 @@ test('TI-25 a service account is of its own project, and elsewhere a stranger; o
   )
   const found = await standings('service_account', robot)
   const home = { tenant_id: aurora, project_id: training, actions: null }
-  const stranger = { user_id: robot, is_disabled: false, home, is_tenant_member: false, is_project_member: false, project_roles: [] }
+  const stranger = { actor_id: robot, is_disabled: false, home, is_tenant_member: false, is_project_member: false, project_roles: [] }
   expect(found).toMatchObject([
     { ...stranger, tenant_state: 'active', project_state: 'active', is_project_member: true, project_roles: [{ name: 'project_viewer' }] },
     { ...stranger, tenant_state: 'active', project_state: null },
@@ -84,7 +84,7 @@ test('MI-02 MI-03 MI-05 an operator is of its tenant, and of a project while tha
       return [each!.is_disabled, each!.tenant_state, tenant.is_member, project.is_member, project.is_eligible]
     })
   const found = await standings('shared_runtime_operator', runtime)
-  expect(found).toMatchObject(places.map(() => ({ user_id: runtime, home })))
+  expect(found).toMatchObject(places.map(() => ({ actor_id: runtime, home })))
   for (const each of found) expect(heldAt(each!, now).tenant.allowed.has('shared_runtime.detach')).toBe(true)
   const stranger = [false, null, false, false, false]
   expect(await seen()).toEqual([[false, 'active', true, true, true], [false, 'active', true, false, false], stranger, stranger])
@@ -99,7 +99,7 @@ test('MI-02 MI-03 MI-05 an operator is of its tenant, and of a project while tha
 test('SG-16 a node is a stranger everywhere until it is retired; then it is unknown', async () => {
   const node = newId('node')
   await force(`insert into nodes (id, name, region, sku, gpus, created_at) values ('${node}', 'node-7', 'eu', 'h100', 8, now())`)
-  const stranger = { user_id: node, is_disabled: false, is_tenant_member: false, is_project_member: false }
+  const stranger = { actor_id: node, is_disabled: false, is_tenant_member: false, is_project_member: false }
   for (const status of ['active', 'drained']) {
     await force(`update nodes set status = '${status}'`)
     expect(await standings('node_agent', node)).toMatchObject(places.map(() => stranger))

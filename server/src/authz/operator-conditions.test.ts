@@ -62,7 +62,7 @@ const rows = table
 
 const now = '2026-11-16T12:00:00.000Z'
 const found = {
-  ...{ n: 1, user_id: 'runtime', home_tenant_id: 'tenant', tenant_state: 'active', project_state: 'active' },
+  ...{ n: 1, actor_id: 'runtime', home_tenant_id: 'tenant', tenant_state: 'active', project_state: 'active' },
   ...{ is_disabled: false, is_live: true, is_attached: true, is_eligible: true, delegated_actions: ['detach'] },
 }
 /** As the product puts it together from what the tables say. */
@@ -75,7 +75,7 @@ const inputOf = async (is: Holds, said: Partial<typeof found> = {}): Promise<Dec
     ...said,
   }
   const reader = { many: async ({ parse }: Statement<unknown>) => [parse(row)] as never }
-  const key = { user_id: 'runtime', tenant_id: 'tenant', project_id: 'project' }
+  const key = { actor_id: 'runtime', tenant_id: 'tenant', project_id: 'project' }
   const [standing] = await readStandingsOf(reader, 'shared_runtime_operator', [key])
   const token = { jti: 'j', tenant_id: 'tenant', project_id: null, shared_runtime_id: 'runtime', actions: null }
   const facts = factsOf(standing!, [], {
@@ -162,13 +162,13 @@ describe('the five conditions of an operator’s request', () => {
   test('MI-03 no other class comes by an operator’s keys, be its row as rich as it can be', async () => {
     const custom = { is_builtin: false, permissions: Object.keys(actions) }
     const rich = {
-      ...{ n: 1, user_id: 'u', is_disabled: false, was_ever_bound: true, role_by_column: null, platform_role_source: 'bindings' },
+      ...{ n: 1, actor_id: 'u', is_disabled: false, was_ever_bound: true, role_by_column: null, platform_role_source: 'bindings' },
       ...{ platform_bindings: [boundRole('platform_superadmin')], tenant_state: 'active', is_tenant_member: true },
       ...{ tenant_roles: [boundRole('tenant_owner'), boundRole('x', custom)], project_tenant_id: 'tenant', project_state: 'active' },
       ...{ is_project_member: true, project_roles: [boundRole('project_owner'), boundRole('y', custom)] },
     }
     const homed = { ...rich, home_tenant_id: 'tenant', home_project_id: 'project' }
-    const key = { user_id: 'u', tenant_id: 'tenant', project_id: 'project' }
+    const key = { actor_id: 'u', tenant_id: 'tenant', project_id: 'project' }
     for (const [type, row] of [
       ['user', rich],
       ['service_account', homed],

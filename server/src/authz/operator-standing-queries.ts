@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { sql } from '../db/statement.ts'
 
 const OperatorStandingRow = Exactly({
-  user_id: Type.String(),
+  actor_id: Type.String(),
   home_tenant_id: Type.String(),
   tenant_state: Nullable(Type.String()),
   project_state: Nullable(Type.String()),
@@ -28,7 +28,7 @@ export const operatorStandingsOf = (
 ) => sql(Row)`
   select
     place.n::int as n,
-    r.id as user_id,
+    r.id as actor_id,
     r.org_id as home_tenant_id,
     o.state as tenant_state,
     p.state as project_state,

@@ -11,10 +11,10 @@ type Reading = (reader: Pick<Reader, 'many'>, keys: readonly StandingKey[]) => P
 const now = '2026-11-16T12:00:00.000Z'
 
 describe('how machines are read', () => {
-  const key = { user_id: 'x', tenant_id: 't', project_id: 'p' }
-  const elsewhere = { user_id: 'gone', tenant_id: 'elsewhere', project_id: null }
+  const key = { actor_id: 'x', tenant_id: 't', project_id: 'p' }
+  const elsewhere = { actor_id: 'gone', tenant_id: 'elsewhere', project_id: null }
   const ofOperator = {
-    ...{ user_id: 'x', home_tenant_id: 't', tenant_state: 'active', project_state: null, is_disabled: false },
+    ...{ actor_id: 'x', home_tenant_id: 't', tenant_state: 'active', project_state: null, is_disabled: false },
     ...{ is_live: true, is_attached: false, is_eligible: false, delegated_actions: [] },
   }
   /** Each kind, the table it is in, and what is found of the second key there. */
@@ -35,7 +35,7 @@ describe('how machines are read', () => {
 
   test.each(kinds)('DE-19 a %s is read from its own table, by its own id, in the order of the keys', async (type, table) => {
     const { found, asked } = await read(type)
-    expect([found.length, found[0], found[1]?.user_id]).toEqual([2, undefined, 'x'])
+    expect([found.length, found[0], found[1]?.actor_id]).toEqual([2, undefined, 'x'])
     expect(asked).toHaveLength(1)
     expect(asked[0]!.text).toContain(table)
     const places =
@@ -96,9 +96,9 @@ describe('how machines are read', () => {
 
 describe('how standings are read', () => {
   const keys = [
-    { user_id: 'alice', tenant_id: 'aurora', project_id: 'training' },
-    { user_id: 'nora', tenant_id: null, project_id: null },
-    { user_id: 'bella', tenant_id: 'borealis', project_id: null },
+    { actor_id: 'alice', tenant_id: 'aurora', project_id: 'training' },
+    { actor_id: 'nora', tenant_id: null, project_id: null },
+    { actor_id: 'bella', tenant_id: 'borealis', project_id: null },
   ]
 
   test('DE-19 they come in the order of the keys, whatever the order of the rows, and nobody stands for somebody unknown', async () => {
@@ -115,7 +115,7 @@ describe('how standings are read', () => {
     const people: Reading = (from, those) => readStandingsOf(from, 'user', those)
     for (const read of [people, standings.load as Reading]) {
       const [alice, nora, bella, ...more] = await read(reader, keys)
-      expect([alice?.user_id, nora, bella?.user_id, more]).toEqual(['alice', undefined, 'bella', []])
+      expect([alice?.actor_id, nora, bella?.actor_id, more]).toEqual(['alice', undefined, 'bella', []])
       expect(alice).not.toHaveProperty('n')
       expect(heldAt(alice!, now).tenant.allowed).toEqual(permissionsOf('tenant_viewer'))
     }

@@ -9,7 +9,7 @@ import { type Standing, standingOf, standingOfMachine, standingOfNode, standingO
 import { standingsOf } from './standing-queries.ts'
 
 export interface StandingKey {
-  readonly user_id: string
+  readonly actor_id: string
   readonly tenant_id: string | null
   readonly project_id: string | null
 }
@@ -26,7 +26,7 @@ const inOrder =
   async (reader, keys) => {
     const rows = await reader.many(
       asking(
-        keys.map(({ user_id }) => user_id),
+        keys.map(({ actor_id }) => actor_id),
         keys.map(({ tenant_id }) => tenant_id),
         keys.map(({ project_id }) => project_id),
       ),
@@ -48,9 +48,9 @@ const readOperators = inOrder(operatorStandingsOf, standingOfOperator)
 
 /** A node stands alike everywhere, as long as it is not retired. */
 const readNodes: Reading = async (reader, keys) => {
-  const rows = await reader.many(liveNodes(keys.map(({ user_id }) => user_id)))
+  const rows = await reader.many(liveNodes(keys.map(({ actor_id }) => actor_id)))
   const live = new Set(rows.map(({ id }) => id))
-  return keys.map(({ user_id }) => (live.has(user_id) ? standingOfNode(user_id) : undefined))
+  return keys.map(({ actor_id }) => (live.has(actor_id) ? standingOfNode(actor_id) : undefined))
 }
 
 /** Of a type that has no record anywhere. */
@@ -73,7 +73,7 @@ export const readStandingsOf = (
 
 export const standings: Source<StandingKey, Standing> = {
   name: 'standing',
-  textOf: ({ user_id, tenant_id, project_id }) => `${user_id} ${tenant_id} ${project_id}`,
+  textOf: ({ actor_id, tenant_id, project_id }) => `${actor_id} ${tenant_id} ${project_id}`,
   tenantOf: ({ tenant_id }) => tenant_id,
   load: readPeople,
 }

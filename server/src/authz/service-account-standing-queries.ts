@@ -18,7 +18,7 @@ export const serviceAccountStandingsOf = (
 ) => sql(Row)`
   select
     place.n::int as n,
-    s.id as user_id,
+    s.id as actor_id,
     s.org_id as home_tenant_id,
     s.project_id as home_project_id,
     s.state <> 'active' as is_disabled,

@@ -27,7 +27,7 @@ export const BoundRole = Exactly({
 export type BoundRole = Static<typeof BoundRole>
 
 export const StandingRow = Exactly({
-  user_id: Type.String(),
+  actor_id: Type.String(),
   is_disabled: Type.Boolean(),
   platform_bindings: Type.Array(BoundRole),
   role_by_column: Nullable(BoundRole),
@@ -68,7 +68,7 @@ export const standingsOf = (
 ) => sql(Exactly({ n: Type.Integer(), ...StandingRow.properties }))`
   select
     place.n::int as n,
-    u.id as user_id,
+    u.id as actor_id,
     u.disabled_at is not null as is_disabled,
     coalesce((
       ${unversioned}

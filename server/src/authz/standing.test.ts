@@ -10,7 +10,7 @@ import { boundRole as role } from './testing/bound-role.ts'
 const now = '2026-11-16T12:00:00.000Z'
 const custom = (permissions: string[], said: Partial<BoundRole> = {}) => role('night-shift', { is_builtin: false, permissions, ...said })
 const row = (roles: Partial<Pick<StandingRow, 'platform_bindings' | 'tenant_roles' | 'project_roles'>>): StandingRow => ({
-  user_id: 'u',
+  actor_id: 'u',
   is_disabled: false,
   ...{ platform_bindings: [], role_by_column: null, was_ever_bound: true, platform_role_source: 'bindings' },
   tenant_state: 'active',
@@ -149,7 +149,7 @@ describe('what roles come to at an instant', () => {
   test('DE-13 people who stand alike share what that comes to; nobody shares it with one who stands otherwise', () => {
     const alike = row({ tenant_roles: [role('tenant_viewer')], project_roles: [role('project_viewer')] })
     const held = heldAt(standingOf(alike), now)
-    expect(heldAt(standingOf({ ...alike, user_id: 'somebody else' }), now)).toBe(held)
+    expect(heldAt(standingOf({ ...alike, actor_id: 'somebody else' }), now)).toBe(held)
     const otherwise: Partial<StandingRow>[] = [
       { tenant_state: 'suspended' },
       { project_state: 'archived' },

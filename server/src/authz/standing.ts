@@ -119,15 +119,15 @@ export const standingOf = (row: StandingRow): Standing => {
  * runtime is, and belongs to its tenant while that is live.
  */
 export const standingOfOperator = (row: OperatorStandingRow): Standing => {
-  const { user_id, home_tenant_id, tenant_state, project_state, is_disabled, is_live, is_attached, is_eligible, delegated_actions } = row
+  const { actor_id, home_tenant_id, tenant_state, project_state, is_disabled, is_live, is_attached, is_eligible, delegated_actions } = row
   const stranger = {
-    ...strangerRow(user_id, is_disabled),
+    ...strangerRow(actor_id, is_disabled),
     tenant_state,
     project_state,
     is_tenant_member: is_live,
     is_project_member: is_attached,
   }
-  const home = { tenant_id: home_tenant_id, project_id: null, shared_runtime_id: user_id, actions: null }
+  const home = { tenant_id: home_tenant_id, project_id: null, shared_runtime_id: actor_id, actions: null }
   const delegated = delegated_actions.flatMap((word) => (Object.hasOwn(delegatedKeys, word) ? delegatedKeys[word]! : []))
   const held = worked(stranger, [], '')
   const allowed: ReadonlySet<string> = new Set([...operatorKeys, ...delegated])
@@ -141,8 +141,8 @@ export const standingOfOperator = (row: OperatorStandingRow): Standing => {
 }
 
 /** Somebody who is bound to nothing and belongs nowhere. */
-export const strangerRow = (user_id: string, is_disabled = false): StandingRow => ({
-  user_id,
+export const strangerRow = (actor_id: string, is_disabled = false): StandingRow => ({
+  actor_id,
   is_disabled,
   platform_bindings: [],
   role_by_column: null,

@@ -42,7 +42,7 @@ const isCaller = (caller: AskedActor, actor: AskedActor) => caller.type === acto
 
 /** How an actor stands in the place of a question. */
 const wantOf = (actor: AskedActor, { place: { tenant_id, project_id } }: Asked) =>
-  wantStanding(actor.type, { user_id: actor.id, tenant_id, project_id })
+  wantStanding(actor.type, { actor_id: actor.id, tenant_id, project_id })
 
 /** Who has a record: people, service accounts, and the runtimes of operators. */
 const recorded: readonly Facts['actor']['type'][] = ['user', 'service_account', 'shared_runtime_operator']

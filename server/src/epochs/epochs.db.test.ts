@@ -473,7 +473,7 @@ describe('no table is forgotten', () => {
     const sources = Object.values(await keptSources())
     expect(sources).toHaveLength(declaredSources())
     const key = {
-      ...{ user_id: id.user, tenant_id: id.org, project_id: id.project, key: 'k', issuer: 'i', subject: 's' },
+      ...{ actor_id: id.user, tenant_id: id.org, project_id: id.project, key: 'k', issuer: 'i', subject: 's' },
       ...{ owner_id: id.account, key_id: id.key, org_id: id.org, jti: id.key },
     }
     for (const source of sources) await source.load(tx, [source.name === 'project tenant' ? id.project : key])

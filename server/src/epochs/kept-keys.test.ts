@@ -30,12 +30,12 @@ const word = fc.constantFrom(
 const place = { tenant_id: maybeId, project_id: maybeId }
 
 const keys: Record<keyof typeof sources, fc.Arbitrary<unknown>> = {
-  standing: fc.record({ user_id: id, ...place }),
+  standing: fc.record({ actor_id: id, ...place }),
   rules: fc.record(place),
   policy: fc.record({ key: fc.constantFrom(...Object.keys(policyDefinitions)), ...place }),
-  'operator standing': fc.record({ user_id: id, ...place }),
+  'operator standing': fc.record({ actor_id: id, ...place }),
   'project tenant': id,
-  'service account standing': fc.record({ user_id: id, ...place }),
+  'service account standing': fc.record({ actor_id: id, ...place }),
   'service account key': fc.record({ owner_id: id, key_id: id, org_id: id }),
   'operator credential': fc.record({ owner_id: id, key_id: id, org_id: id }),
   'signing keys': fc.constant('all'),

@@ -18,7 +18,7 @@ const requireFitting = (operation: Operation, actor: Actor, params: Asking['para
 /** As the engine sees it: who has no record is nobody, and nobody is disabled. A node that is not to be heard has not come this far. */
 const isDisabled = async (actor: Actor, fresh: FreshReader): Promise<boolean> => {
   if (actor.type === 'node_agent') return false
-  const { values } = await fresh.read([wantStanding(actor.type, { user_id: actor.id, tenant_id: null, project_id: null })])
+  const { values } = await fresh.read([wantStanding(actor.type, { actor_id: actor.id, tenant_id: null, project_id: null })])
   return values[0]?.is_disabled ?? true
 }
 

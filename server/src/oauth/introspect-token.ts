@@ -17,7 +17,7 @@ interface Home {
 const requireMayAsk = async ({ actor, fresh, trail, source_ip }: Asker, { org_id, project_id }: Home): Promise<void> => {
   const place = { id: actor.id, tenant_id: org_id, project_id, relations: [] }
   const { moment, values } = await fresh.read([
-    wantStanding(actor.type, { user_id: actor.id, tenant_id: org_id, project_id }),
+    wantStanding(actor.type, { actor_id: actor.id, tenant_id: org_id, project_id }),
     wantChain(place),
   ])
   const [standing, rules = []] = values

@@ -20,7 +20,7 @@ import { countLiveOperatorKeys, findOperatorKey, insertOperatorKey } from './ope
  * stand in for that.
  */
 const requireAuthority = async (work: Work, organization: Managing, { id }: RuntimeRow): Promise<void> => {
-  const place = { user_id: id, tenant_id: organization.id, project_id: null }
+  const place = { actor_id: id, tenant_id: organization.id, project_id: null }
   const [standing] = await readStandingsOf(work.tx, 'shared_runtime_operator', [place])
   requireWithinCeiling({ ...authorityOf(organization), may_override: false }, 'tenant', heldAt(standing!, work.now).tenant.allowed)
 }

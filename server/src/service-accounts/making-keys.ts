@@ -16,7 +16,7 @@ type Making = AccountsOf<'project.service_account.key.create'>
 
 /** Whoever has the key can be the account: all that it can do, or could again if its role were enabled, must be his to give. */
 const requireAuthority = async (work: Work, project: Making, account: ServiceAccount): Promise<void> => {
-  const place = { user_id: account.id, tenant_id: project.org_id, project_id: project.id }
+  const place = { actor_id: account.id, tenant_id: project.org_id, project_id: project.id }
   const [standing] = await readStandingsOf(work.tx, 'service_account', [place])
   const { allowed, by_disabled } = heldAt(standing!, work.now).project
   requireWithinCeiling(authorityOf(project), 'project', [...allowed, ...by_disabled])

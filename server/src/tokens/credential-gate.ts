@@ -63,7 +63,7 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
 
   const wantOfActor = (actor_id: string, { org_id: tenant_id, project_id }: H) => ({
     actor_id,
-    standing: wantStanding(of.type, { user_id: actor_id, tenant_id, project_id }),
+    standing: wantStanding(of.type, { actor_id, tenant_id, project_id }),
     own: wantPolicy(own_limit, { tenant_id, project_id }),
     rules: wantChain({ tenant_id, project_id }),
   })

@@ -55,7 +55,7 @@ export const exchanging = ({ keys, issuer }: Pick<IssuerParts, 'keys' | 'issuer'
     const { org_id: tenant_id, project_id } = client.binding
     const place = { id, tenant_id, project_id, relations: [] }
     const { moment, values } = await fresh.read([
-      wantStanding('service_account', { user_id: id, tenant_id, project_id }),
+      wantStanding('service_account', { actor_id: id, tenant_id, project_id }),
       wantChain({ tenant_id, project_id }),
     ])
     const [standing, rules = []] = values

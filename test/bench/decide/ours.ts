@@ -23,6 +23,8 @@ const isAllowed = ({ user_id, action, tenant_id, project_id }: Question, { stand
   return decide(action, facts).decision === 'allow'
 }
 
+const keyOf = ({ user_id: actor_id, tenant_id, project_id }: Question) => ({ actor_id, tenant_id, project_id })
+
 /** What is known of a person, place by place: they are few, and looked through in turn. */
 type Kept = Map<string, (Known & Pick<Question, 'tenant_id' | 'project_id'>)[]>
 
@@ -38,7 +40,7 @@ export const ours: Engine = {
     for (let from = 0; from < questions.length; from += 1000) {
       const some = questions.slice(from, from + 1000)
       const [people, chains] = await database.transaction('read', async (tx) => [
-        await standings.load(tx, some),
+        await standings.load(tx, some.map(keyOf)),
         await readChains(tx, some),
       ])
       for (const [index, question] of some.entries()) {
@@ -53,7 +55,7 @@ export const ours: Engine = {
   cold: async ({ database }) => {
     const fresh = keepFresh(database, { most_entries: 0, limit_ms: 60_000 })
     return async (question) => {
-      const { values } = await fresh.forRequest().read([want(standings, question), wantChain(question)])
+      const { values } = await fresh.forRequest().read([want(standings, keyOf(question)), wantChain(question)])
       const [standing, chain = []] = values
       return isAllowed(question, { standing, chain })
     }
