@@ -160,10 +160,10 @@ export const MyPermissions = Exactly({
   org_id: Nullable(Id('org')),
   project_id: Nullable(Id('project')),
   ...revision,
-  permissions: Type.Array(ActionKey, { description: 'What is allowed there now.' }),
+  permissions: Type.Array(ActionKey, { description: 'What is allowed there now, whatever type of resource it is done to.' }),
   conditional: Type.Array(ActionKey, {
     description:
-      'What a constraint denies only because nothing is said of region, model, size or flags. Address and time are those of the asking.',
+      'What a constraint denies only because nothing is said of region, model, size or flags, or because it is open what type of resource it would be done to. Address and time are those of the asking.',
   }),
 })
 

@@ -288,7 +288,14 @@ describe('me/permissions', () => {
       ['storage.read', { not_within: { source_ip: everywhere } }],
       ['storage.write', { within: { source_ip: everywhere } }],
       ['workload.read', { in: { weekday: [1, 2, 3, 4, 5, 6, 7] } }],
+      // Of which type it will be is open, that it will be of one is not.
       ['workload.token.issue', { in: { resource_type: ['project'] } }],
+      ['storage.credential.issue', { in: { resource_type: ['bucket'] } }],
+      ['storage.credential.read', { not_in: { resource_type: ['allocation'] } }],
+      ['storage.credential.revoke', { present: ['resource_type'] }],
+      ['storage.mount_plan.read', { absent: ['resource_type'] }],
+      ['project.ssh_key.manage', { in: { resource_type: ['bucket'] }, not_within: { source_ip: everywhere } }],
+      ['project.ssh_key.read', { any: [{ in: { resource_type: ['bucket'] } }, { within: { source_ip: everywhere } }] }],
       // One that could not be judged, and one that surely denies.
       ['terminal.connect', { not_in: { region: ['eu-north'] } }],
       ['terminal.connect', { in: { actor_type: ['user'] } }],
@@ -301,12 +308,32 @@ describe('me/permissions', () => {
       expect((await live.call('alice', 'POST', place, { body })).status).toBe(201)
     }
     const { permissions, conditional } = (await mine('amara', `?project_id=${project.aurora}`)).body
-    expect(conditional.toSorted()).toEqual(['allocation.create', 'storage.bucket.manage', 'storage.grant.manage', 'workload.manage'])
-    const ruled = new Set(rules.map(([action]) => action).filter((action) => !['allocation.release', 'storage.read'].includes(action)))
+    expect(conditional.toSorted()).toEqual([
+      'allocation.create',
+      'storage.bucket.manage',
+      'storage.credential.issue',
+      'storage.credential.read',
+      'storage.grant.manage',
+      'workload.manage',
+      'workload.token.issue',
+    ])
+    const spared = ['allocation.release', 'storage.read', 'storage.mount_plan.read', 'project.ssh_key.manage']
+    const ruled = new Set(rules.map(([action]) => action).filter((action) => !spared.includes(action)))
     expect(permissions).toEqual(before.permissions.filter((action: string) => !ruled.has(action)))
-    const said = { region: 'eu-north', gpus: 1 }
-    for (const action of conditional)
-      expect((await ask('amara', { action, resource: inProject(), attributes: said })).body).toMatchObject({ decision: 'allow' })
+    const decided = async (action: string, type: string) => {
+      const attributes = { region: 'eu-north', gpus: 1, source_ip: '192.0.2.1' }
+      return (await ask('amara', { action, resource: { type, project_id: project.aurora }, attributes })).body.decision
+    }
+    for (const action of conditional) expect([action, await decided(action, 'allocation')]).toEqual([action, 'allow'])
+    // Whatever it is done to, the one is allowed and the other is not; what is conditional may be either.
+    for (const type of ['bucket', 'allocation', 'project']) {
+      for (const action of spared) expect([action, type, await decided(action, type)]).toEqual([action, type, 'allow'])
+      for (const action of ['storage.credential.revoke', 'project.ssh_key.read', 'terminal.connect'])
+        expect([action, type, await decided(action, type)]).toEqual([action, type, 'deny'])
+    }
+    expect(await decided('storage.credential.issue', 'bucket')).toBe('deny')
+    expect(await decided('storage.credential.read', 'project')).toBe('deny')
+    expect(await decided('workload.token.issue', 'project')).toBe('deny')
     await live.sql(`delete from policy_constraints where key like 'mine-%'`)
   })
 
