@@ -2,36 +2,44 @@ import { type Action, type ActionEntry, actions, overridePermission, type Permis
 import { type BuiltinRoleName, builtinRoleNames, builtinRoles, permissionsOf, tierOf } from '@gatehouse/server/authz/catalogue'
 import { type Document, tableOf } from './document.ts'
 
-const tiers: readonly Tier[] = ['platform', 'tenant', 'project']
+/** What may stand in a cell; none is empty, so that nothing can be forgotten. */
+export const marks = { own: '●', included: '○', override: '◇', nothing: '–', other_tier: '·' } as const
 
 const isOwn = (role: BuiltinRoleName, key: PermissionKey): boolean => {
   const { baseline, extension } = builtinRoles[role]
   return [...baseline, ...extension].some((own) => own === key)
 }
 
-const cell = (role: BuiltinRoleName, key: PermissionKey): string => (!permissionsOf(role).has(key) ? '' : isOwn(role, key) ? '●' : '○')
+const mayOverride = (role: BuiltinRoleName, key: PermissionKey): boolean => {
+  if (key === overridePermission) return false
+  const { override_eligible }: ActionEntry = actions[key]
+  return override_eligible && permissionsOf(role).has(overridePermission)
+}
+
+const tierOfKey = (key: PermissionKey): Tier => (key === overridePermission ? 'platform' : actions[key].tier)
+
+const cell = (role: BuiltinRoleName, key: PermissionKey): string => {
+  if (permissionsOf(role).has(key)) return isOwn(role, key) ? marks.own : marks.included
+  if (mayOverride(role, key)) return marks.override
+  return tierOf(role) === tierOfKey(key) ? marks.nothing : marks.other_tier
+}
 
 const mark = (is: boolean): string => (is ? 'x' : '')
 
-const rowOf = (roles: readonly BuiltinRoleName[], key: Action): string[] => {
-  const { override_eligible, fit_for_service_accounts, is_read }: ActionEntry = actions[key]
-  const marks = [override_eligible, fit_for_service_accounts, is_read].map(mark)
-  return [`\`${key}\``, ...marks, ...roles.map((role) => cell(role, key))]
+const rowOf = (key: PermissionKey): string[] => {
+  const { fit_for_service_accounts = false, is_read = false }: Partial<ActionEntry> = key === overridePermission ? {} : actions[key]
+  return [
+    `\`${key}\``,
+    tierOfKey(key),
+    ...[fit_for_service_accounts, is_read].map(mark),
+    ...builtinRoleNames.map((role) => cell(role, key)),
+  ]
 }
 
-// A key that strayed into a role of another tier would be in no table below, and so in nobody's review.
+// A key that strayed into a role of another tier would look like any other of its row.
 const requireOwnTier = (role: BuiltinRoleName) => {
   for (const key of permissionsOf(role))
-    if (key !== overridePermission && actions[key].tier !== tierOf(role)) throw new Error(`${role} holds ${key}, which is of another tier`)
-}
-
-const tableOfTier = (tier: Tier): string => {
-  const roles = builtinRoleNames.filter((name) => tierOf(name) === tier)
-  const keys = (Object.keys(actions) as Action[]).filter((key) => actions[key].tier === tier).sort()
-  const reserved =
-    tier === 'platform' ? [[`\`${overridePermission}\``, '', '', '', ...roles.map((role) => cell(role, overridePermission))]] : []
-  const rows = [...reserved, ...keys.map((key) => rowOf(roles, key))]
-  return `## ${tier}\n\n${tableOf(['action', 'o', 's', 'r', ...roles], rows)}\n`
+    if (tierOfKey(key) !== tierOf(role)) throw new Error(`${role} holds ${key}, which is of another tier`)
 }
 
 const make = async (): Promise<string> => {
@@ -39,11 +47,15 @@ const make = async (): Promise<string> => {
   const head = [
     '# What each built-in role may do',
     '',
-    'Written by `npm run generate`. ● its own, ○ through a role it includes. *o*: open to override; *s*: fit for service accounts;',
-    '*r*: a read, still allowed in a suspended organization or an archived project. An action that no role has is given by',
-    'override, by belonging there, by a relation to the resource, or by being a machine of some class; never by a built-in role.',
+    'Written by `npm run generate`: every registered action, in the tier where it is judged, and each of the 13 built-in roles with all that it',
+    `includes. ${marks.own} its own, ${marks.included} through a role it includes, ${marks.override} by override, ${marks.nothing} not by this role,`,
+    `${marks.other_tier} not by any role of this tier. *s*: fit for service accounts; *r*: a read, still allowed in a suspended organization or`,
+    `an archived project. What no role has is given by belonging there, by a relation to the resource, or by being a machine of some class.`,
   ]
-  return `${head.join('\n')}\n\n${tiers.map(tableOfTier).join('\n')}`
+  const tiers: readonly Tier[] = ['platform', 'tenant', 'project']
+  const keys = tiers.flatMap((tier) => (Object.keys(actions) as Action[]).filter((key) => actions[key].tier === tier).sort())
+  const whole: readonly PermissionKey[] = [overridePermission, ...keys]
+  return `${head.join('\n')}\n\n${tableOf(['action', 'tier', 's', 'r', ...builtinRoleNames], whole.map(rowOf))}\n`
 }
 
 export const permissionMatrixDocument: Document = { path: 'docs/generated/permission-matrix.md', make }
