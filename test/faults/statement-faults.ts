@@ -14,7 +14,7 @@ export type Reached = (point: Point, tx: Tx | undefined) => unknown
 
 /** The database with a seam at every statement of every writing transaction. Reads pass as they are. */
 export const withFaults = (database: Database, reached: Reached): Database => {
-  const seamed = (tx: Tx): Tx => {
+  const seamed = (tx: Tx): { readonly seen: Tx; readonly sendLasts: () => Promise<void> } => {
     let statement = 0
     const around = async <T>(run: () => Promise<T>): Promise<T> => {
       statement += 1
@@ -29,18 +29,28 @@ export const withFaults = (database: Database, reached: Reached): Database => {
       await reached({ at: 'after', statement: here }, tx)
       return result
     }
+    // What would go out with the commit has a point of its own here, still before whatever is asked after it.
+    const lasts: (() => Promise<unknown>)[] = []
+    const sendLasts = async () => {
+      for (const sendLast of lasts.splice(0)) await sendLast()
+    }
+    const inTurn = async <T>(run: () => Promise<T>): Promise<T> => {
+      await sendLasts()
+      return around(run)
+    }
     const reader: Reader = {
-      one: (asked) => around(() => tx.one(asked)),
-      maybe: (asked) => around(() => tx.maybe(asked)),
-      many: (asked) => around(() => tx.many(asked)),
+      one: (asked) => inTurn(() => tx.one(asked)),
+      maybe: (asked) => inTurn(() => tx.maybe(asked)),
+      many: (asked) => inTurn(() => tx.many(asked)),
     }
-    // What would go out with the commit has a point of its own here.
-    const last: Tx['last'] = async (asked, meaning = (error) => error) => {
-      await around(() => tx.many(asked)).catch((error: unknown) => {
-        throw meaning(error)
-      })
+    const last: Tx['last'] = (asked, meaning = (error) => error) => {
+      lasts.push(() =>
+        around(() => tx.many(asked)).catch((error: unknown) => {
+          throw meaning(error)
+        }),
+      )
     }
-    return { now: tx.now, ...reader, last }
+    return { seen: { now: tx.now, ...reader, last }, sendLasts }
   }
   return {
     ...database,
@@ -50,7 +60,9 @@ export const withFaults = (database: Database, reached: Reached): Database => {
       const result = await database.transaction(
         mode,
         async (tx) => {
-          const answered = await within(seamed(tx))
+          const { seen, sendLasts } = seamed(tx)
+          const answered = await within(seen)
+          await sendLasts()
           await reached({ at: 'before_commit' }, tx)
           // The commit is sent in the microtasks that follow, before the loop turns.
           setImmediate(() => void reached({ at: 'during_commit' }, undefined))

@@ -46,7 +46,7 @@ test('AU-02 the events of several works go into their chains in their order, eac
       },
       last: (statement, meaning) => {
         statements.push(statement.text)
-        return tx.last(statement, meaning)
+        tx.last(statement, meaning)
       },
     }
     await append(workOn(counted, 'one', [aurora, borealis, aurora]), workOn(counted, 'two', [borealis, null]), workOn(counted, 'none', []))

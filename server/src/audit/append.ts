@@ -98,7 +98,7 @@ export const appendWith =
     try {
       const heads = [...chains.keys()].every((id) => known?.has(id)) ? known! : (await lockedHeads(tx, chainLock(tenants))).heads
       const rows = [...chains].map(([chain_id, of_chain]) => linked(seal, heads.get(chain_id)!, of_chain))
-      await tx.last(
+      tx.last(
         insertChained(
           rows.flat(),
           rows.map((each) => each.at(-1)!),

@@ -29,6 +29,7 @@ export const isRowFault = (error: unknown): boolean => /^(?:22|23|P0)/.test(text
 // Connection lost or refused, resources exhausted, server stopping, statement cancelled by its limit, read-only standby.
 const unavailableStates = /^(08|28|53|55P03|57|58|25006)/
 const unavailableErrors = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'EHOSTUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])
+// What pg and its pool say without a code: a line that is silent, ended or closed, or none to be had in time.
 const unavailableMessages = /timeout|terminated|Connection ended|not queryable|closed/i
 
 /**

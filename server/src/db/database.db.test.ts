@@ -1,12 +1,15 @@
+import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { Exactly } from '@gatehouse/contract/shapes'
 import fc from 'fast-check'
 import Type from 'typebox'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { barrier } from '../../../test/faults/statement-faults.ts'
 import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
 import { Problem } from '../kernel/problem.ts'
-import { type Database, type DatabaseOptions, openDatabase, type Tx } from './database.ts'
+import type { DatabaseOptions } from './connections.ts'
+import { type Database, openDatabase, type Tx } from './database.ts'
 import { sql } from './statement.ts'
 
 const Nothing = Exactly({})
@@ -58,20 +61,6 @@ const problemOf = async (answer: Promise<unknown>): Promise<string> => {
     return error instanceof Problem ? `${error.status} ${error.code}` : String(error)
   }
   return 'no problem'
-}
-
-/** Lets `parties` callers go on only when all of them have arrived. */
-const barrier = (parties: number) => {
-  let arrived = 0
-  let release = () => {}
-  const all = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  return () => {
-    arrived += 1
-    if (arrived === parties) release()
-    return all
-  }
 }
 
 describe('a transaction', () => {
@@ -140,10 +129,10 @@ describe('what nobody waits for', () => {
   test('goes out with the commit in its order, or before whatever is asked after it', async () => {
     const database = connect()
     const seen = await database.transaction('write', async (tx) => {
-      await tx.last(put('x'))
-      await tx.last(set('x', 5))
+      tx.last(put('x'))
+      tx.last(set('x', 5))
       const { n } = await tx.one(read('x'))
-      await tx.last(set('x', n + 1))
+      tx.last(set('x', n + 1))
       return n
     })
     expect(seen).toBe(5)
@@ -154,13 +143,13 @@ describe('what nobody waits for', () => {
     const database = connect({ max_connections: 1 })
     const failing = database.transaction('write', async (tx) => {
       await tx.many(put('x'))
-      await tx.last(put('y'))
-      await tx.last(put('y'), (error) => new Problem('project_not_found', undefined, error))
-      await tx.last(put('z'))
+      tx.last(put('y'))
+      tx.last(put('y'), (error) => new Problem('project_not_found', undefined, error))
+      tx.last(put('z'))
     })
     expect(await problemOf(failing)).toBe('404 project_not_found')
     expect(await owner('select * from tried')).toEqual([])
-    await database.transaction('write', (tx) => tx.last(put('x')))
+    await database.transaction('write', async (tx) => tx.last(put('x')))
     expect(await database.reader.one(read('x'))).toEqual({ n: 0 })
   })
 
@@ -172,7 +161,7 @@ describe('what nobody waits for', () => {
         database.transaction('write', async (tx) => {
           await beginStricter(tx)
           const { n } = await tx.one(read('x'))
-          await tx.last(set('x', n + 1))
+          tx.last(set('x', n + 1))
           return n
         }),
       ),
@@ -413,6 +402,20 @@ describe('a database that is not there', () => {
     expect(await answered).toEqual([])
     expect(await problemOf(waited)).toBe('503 dependency_unavailable')
     expect(errors).toContain('terminating connection')
+  })
+
+  test('where one line stays silent its neighbours are left with it, and the next who asks gets a new one', async () => {
+    const mute = new Set<Socket>()
+    const number = await port((socket) => {
+      const greeted = once(socket, 'data').then(() => socket.write(Buffer.concat([welcome, ready])))
+      void greeted.then(() => socket.on('data', () => mute.has(socket) || socket.write(ready)))
+    })
+    const database = at(number)
+    await Promise.all([database.reader.many(pid()), database.reader.many(pid())])
+    for (const socket of sockets) mute.add(socket)
+    expect(database.stats().idle).toBe(2)
+    expect(await problemOf(database.reader.many(pid()))).toBe('503 dependency_unavailable')
+    expect(await database.reader.many(pid())).toEqual([])
   })
 
   test('a pool whose connections are all taken is 503 within seconds', async () => {

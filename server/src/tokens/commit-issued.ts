@@ -69,8 +69,8 @@ export const commitIssued = ({ database, append }: { readonly database: Database
     )
     if (sound.length > 0) {
       await append(...(worksOf(tx, sound) as [Work, ...Work[]]))
-      await tx.last(insertTokens(sound.map(({ row }) => row)))
-      await uses.write(tx, used)
+      tx.last(insertTokens(sound.map(({ row }) => row)))
+      uses.write(tx, used)
     }
     return { sound: new Set(sound), used }
   }

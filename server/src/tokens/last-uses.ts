@@ -33,9 +33,9 @@ export const lastUses = () => {
       }
       return { minute, of_accounts: idsOf(false), of_operators: idsOf(true) }
     },
-    write: async (tx: Tx, { of_accounts, of_operators }: Uses): Promise<void> => {
-      if (of_accounts.length > 0) await tx.last(noteUseOfKeys(of_accounts, tx.now))
-      if (of_operators.length > 0) await tx.last(noteUseOfOperatorKeys(of_operators, tx.now))
+    write: (tx: Tx, { of_accounts, of_operators }: Uses): void => {
+      if (of_accounts.length > 0) tx.last(noteUseOfKeys(of_accounts, tx.now))
+      if (of_operators.length > 0) tx.last(noteUseOfOperatorKeys(of_operators, tx.now))
     },
     /** They are written, or about to be. */
     keep: ({ minute, of_accounts, of_operators }: Uses): void => {

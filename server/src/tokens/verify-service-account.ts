@@ -63,7 +63,7 @@ export const serviceAccountGate = (parts: GateParts, uses: LastUses) => {
     const used = uses.unnoted(now, [{ actor_type: 'service_account', credential_id }])
     if (used.of_accounts.length === 0) return
     uses.keep(used)
-    await database.transaction('write', (tx) => uses.write(tx, used))
+    await database.transaction('write', async (tx) => uses.write(tx, used))
   }
 
   return {

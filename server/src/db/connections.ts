@@ -1,0 +1,98 @@
+import type { Writable } from 'node:stream'
+import pg from 'pg'
+
+export interface DatabaseOptions {
+  url: string
+  max_connections?: number
+  /** Longer than this is as good as down. */
+  statement_timeout_ms?: number
+  onError?: (error: Error) => void
+}
+
+const { builtins } = pg.types
+const instant = (text: string) => new Date(text).toISOString()
+const types: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (oid === builtins.TIMESTAMPTZ) return instant
+    if (oid === builtins.INT8) return Number
+    return pg.types.getTypeParser(oid, format as 'text')
+  }) as typeof pg.types.getTypeParser,
+}
+
+/** What pg says of a line that stays silent; it has no code. */
+const silent = 'Query read timeout'
+
+/** The pool of a process, which another takes the place of when its lines are dead. */
+export interface Connections {
+  pool(): pg.Pool
+  /** Told what went wrong on a line: where one is dead, its neighbours are, and found out one after the other they would cost their time so. */
+  leaveDeadLines(used: pg.Pool, error: unknown): void
+}
+
+export const openConnections = ({
+  url,
+  max_connections = 10,
+  statement_timeout_ms = 5000,
+  onError = () => {},
+}: DatabaseOptions): Connections => {
+  const settings: pg.PoolConfig = {
+    connectionString: url,
+    max: max_connections,
+    types,
+    connectionTimeoutMillis: 2000,
+    statement_timeout: statement_timeout_ms,
+    // The server's own limit does not help when the line is dead.
+    query_timeout: statement_timeout_ms + 1000,
+    idle_in_transaction_session_timeout: 30_000,
+    application_name: 'gatehouse',
+    // What is asked without waiting is sent without waiting, too.
+    pipeline: true,
+  } as pg.PoolConfig
+  const open = (): pg.Pool => {
+    const opened = new pg.Pool(settings)
+    // Without a listener a stopped database would end the process, and each connection needs its own from the first moment: the pool takes
+    // its own away when it hands one out, and the database may say farewell in the very breath in which it says that it is ready.
+    opened.on('connect', (client) => client.on('error', onError))
+    opened.on('error', () => {})
+    return opened
+  }
+  let pool = open()
+  return {
+    pool: () => pool,
+    leaveDeadLines: (used, error) => {
+      if (used !== pool || !(error instanceof Error) || error.message !== silent) return
+      pool = open()
+      // Whoever still works there finishes; nobody waits for it.
+      used.end().catch(() => {})
+    },
+  }
+}
+
+/** What waits for no lock either answers quickly or not at all; on a dead line this is how soon one knows. */
+export const quick = (query: pg.QueryConfig): pg.QueryConfig => ({ ...query, query_timeout: 2000 }) as pg.QueryConfig
+
+/** What is sent within it leaves in one piece: a piece each would wake the database for each. */
+export const inOnePiece = <Sent>(client: pg.ClientBase, sendAll: () => Sent): Sent => {
+  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
+  stream.cork()
+  try {
+    return sendAll()
+  } finally {
+    stream.uncork()
+  }
+}
+
+const said = new WeakSet<object>()
+
+/** Remembers of an error that it came by the line. */
+export const heard = async <Answer>(answer: Promise<Answer>): Promise<Answer> =>
+  answer.catch((error: unknown) => {
+    if (typeof error === 'object' && error !== null) said.add(error)
+    throw error
+  })
+
+/** Only what the database said is read as the database's: an error of a verb keeps its own meaning. */
+export const isSaid = (error: unknown): boolean => typeof error === 'object' && error !== null && said.has(error)
+
+/** Not the database's own words: the line itself is silent or broken, and what stands in it is anybody's guess. */
+export const isLost = (error: unknown): boolean => isSaid(error) && !(error instanceof pg.DatabaseError)
