@@ -84,16 +84,16 @@ export interface Showing {
   readonly fresh: FreshReader
   /**
    * To be called when it is known who he is, and before anything is written: from now on the request is his, and counts against his
-   * limit. However often it is called, it counts once.
+   * limit. However often it is called, it counts once. `requireStill` throws once that does not hold any more: a body may come long after.
    */
-  readonly identified: (actor: Actor) => Promise<void>
+  readonly identified: (actor: Actor, requireStill?: () => Promise<unknown>) => Promise<void>
 }
 
 /** The first call does it, and all others have its outcome. */
 export const identifiedOnce = (identified: Showing['identified']): Showing['identified'] => {
   let done: Promise<void> | undefined
-  return (actor) => {
-    done ??= identified(actor)
+  return (actor, requireStill) => {
+    done ??= identified(actor, requireStill)
     return done
   }
 }

@@ -48,6 +48,8 @@ declare module 'fastify' {
     span: RequestSpan
     /** Reads that are proved to be no older than this request. */
     fresh: FreshReader
+    /** Throws where whoever was identified before the body came is so no more. */
+    requireStill: (() => Promise<unknown>) | undefined
     problem_code: ProblemCode | null
   }
   interface FastifyInstance {
@@ -183,6 +185,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.decorateRequest('operation')
   app.decorateRequest('span')
   app.decorateRequest('fresh')
+  app.decorateRequest('requireStill')
   const waits = new Waits()
   // Before the grace: whoever waits is answered, and waits elsewhere.
   app.addHook('preClose', async () => waits.endAll())
@@ -231,8 +234,9 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     }
     // Before the body is read: a stranger's payload is not worth parsing.
     try {
-      const identified = identifiedOnce(async (actor) => {
+      const identified = identifiedOnce(async (actor, requireStill) => {
         request.actor = actor
+        request.requireStill = requireStill
         await countRequest(request)
       })
       const showing = { correlation_id: request.id, fresh: request.fresh, source_ip: request.ip, identified }
@@ -262,7 +266,12 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.addHook('preHandler', (request, _reply, done) => {
     try {
       requireNoSecretIn(request.body)
-      done()
+      // Whoever held his body back until his credential was revoked asks too late. What was proved a moment ago costs nothing here.
+      if (request.body === undefined || !request.requireStill) return done()
+      request.requireStill().then(
+        () => done(),
+        (error: Error) => done(error),
+      )
     } catch (error) {
       done(error as Error)
     }

@@ -1,4 +1,5 @@
 import type { FreshReader, Wanted } from '../epochs/fresh.ts'
+import type { Showing } from '../http/answer.ts'
 import type { ShownToken } from '../http/read-request.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { KeySet } from '../keys/key-set.ts'
@@ -63,7 +64,7 @@ export type RequireHolder = (shown: ShownToken, cnf_jkt: string | null, fresh: F
 /** Which machine a token of ours speaks for, and how far it reaches. */
 export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accepted, requireHolder: RequireHolder) => {
   const read = readLiveToken(wantKeys, accepted)
-  return async (shown: ShownToken, fresh: FreshReader, identified: (actor: Actor) => Promise<void>): Promise<Actor> => {
+  return async (shown: ShownToken, fresh: FreshReader, identified: Showing['identified']): Promise<Actor> => {
     const { id, actor_type, actor_id, org_id, project_id, shared_runtime_id, scope, cnf_jkt, act } = (await read(shown.token, fresh)).found
     const useProof = await requireHolder(shown, cnf_jkt, fresh)
     const token = {
@@ -75,7 +76,7 @@ export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accept
       ...(act && { act }),
     }
     const actor: Actor = { type: actor_type, id: actor_id, token }
-    await identified(actor)
+    await identified(actor, () => read(shown.token, fresh))
     await useProof()
     return actor
   }

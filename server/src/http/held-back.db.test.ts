@@ -1,0 +1,51 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { machineOn } from '../../../test/machine.ts'
+
+const { org, project } = seeded
+let live: LiveServer
+beforeAll(async () => {
+  live = await liveServer()
+})
+const sockets: Socket[] = []
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy()
+  await live.stop()
+})
+
+const body = JSON.stringify({ project_id: project.aurora, name: 'a run', region: 'nowhere', sku: 'h100', gpus: 1 })
+
+/** Sends the head of a request, and its body when it is told to. */
+const heldBack = async (token: string) => {
+  const { port, hostname } = new URL(live.url)
+  const socket = connect(Number(port), hostname)
+  sockets.push(socket)
+  let said = ''
+  socket.on('data', (bytes) => {
+    said += bytes
+  })
+  const head = ['POST /api/v1/allocations HTTP/1.1', 'host: x', `authorization: Bearer ${token}`, 'content-type: application/json']
+  socket.write(`${[...head, `content-length: ${body.length}`, 'connection: close'].join('\r\n')}\r\n\r\n`)
+  await pause(300)
+  return async () => {
+    socket.write(body)
+    await once(socket, 'close')
+    return Number(said.slice(9, 12))
+  }
+}
+
+test('T9 TI-15 a machine whose body comes long after its key was revoked asks too late, however early its request began', async () => {
+  const machine = await machineOn(live.sql, { org_id: org.aurora, project_id: project.aurora })
+  const { token } = await machine.mint()
+  const [inTime, late] = [await heldBack(token), await heldBack(token)]
+  await pause(1200)
+  expect(await inTime()).toBe(201)
+  const key = `/api/v1/projects/${project.aurora}/service-accounts/${machine.account_id}/keys/${machine.key_id}`
+  expect((await live.call('amara', 'DELETE', key, { body: { reason: 'stolen' } })).status).toBe(204)
+  await pause(1200)
+  expect(await late()).toBe(401)
+  expect(await live.sql(`select from allocations where name = 'a run'`)).toHaveLength(1)
+})
