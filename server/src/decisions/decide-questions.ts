@@ -1,7 +1,8 @@
 import type { decideBatch as Batch, explain as Explain, decide as Single } from '@gatehouse/contract/decisions'
 import type { Asking } from '../http/answer.ts'
+import { answerOf } from './decided-by.ts'
 import { explanationOf } from './explain-decision.ts'
-import { answerOf, judgeQuestions } from './judge-questions.ts'
+import { judgeQuestions } from './judge-questions.ts'
 import { readQuestions } from './question.ts'
 
 export const decideQuestion: Asking<typeof Single> = async (asker, { body }) => {
@@ -16,8 +17,19 @@ export const decideQuestions: Asking<typeof Batch> = async (asker, { body: { que
   return { revision, decisions: told }
 }
 
+/** Whoever looks into somebody else's rights is recorded, in the place that he looked at. */
+const noteExplained = ({ actor: caller, trail }: Asker, { actor, action, place }: PlacedQuestion, decision_id: string): void => {
+  if (isCaller(caller, actor)) return
+  const { tenant_id, project_id } = place
+  record({ trail }, {
+    ...{ action: 'authz.explain', resource_type: actor.type, resource_id: actor.id, tenant_id, project_id },
+    metadata: { asked: action, decision_id },
+  })
+}
+
 export const explainQuestion: Asking<typeof Explain> = async (asker, { body }) => {
   const asked = await readQuestions(asker.fresh, asker.actor, [body], () => 'action')
   const { revision, told } = await judgeQuestions(asker, asked, (judged) => ({ ...answerOf(judged), ...explanationOf(judged) }))
+  noteExplained(asker, asked[0]!, told[0]!.decision_id)
   return { ...told[0]!, revision }
 }

@@ -6,7 +6,8 @@ import { type Action, actions } from '../authz/actions.ts'
 import { type Decision, decide, elevationFor } from '../authz/decide.ts'
 import { blank } from '../authz/facts.ts'
 import { explanationOf } from './explain-decision.ts'
-import type { Judged, Readable } from './judge-questions.ts'
+import type { Judged } from './judge-questions.ts'
+import type { Readable } from './veil.ts'
 
 const aReadable = fc.record({ global: fc.boolean(), tenant: fc.boolean(), project: fc.boolean() })
 const all: Readable = { global: true, tenant: true, project: true }

@@ -11,9 +11,11 @@ import {
   isOverridden,
   isWithinToken,
 } from '../authz/decide.ts'
-import { hasRecord, type Judged, rolesOf } from './judge-questions.ts'
+import { rolesOf } from './decided-by.ts'
+import type { Judged } from './judge-questions.ts'
 import { operatorWords } from './operator-words.ts'
 import { scopeWords, tierWords } from './place-words.ts'
+import { hasRecord } from './veil.ts'
 import { missingOf } from './what-is-missing.ts'
 
 type Step = Explained['steps'][number]

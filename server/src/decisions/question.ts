@@ -9,7 +9,7 @@ import { tenantsOfProjects } from './decision-queries.ts'
 export type AskedActor = { readonly type: NonNullable<Question['actor']>['type']; readonly id: string }
 
 /** A question, read: whose it is, what is asked, and where it lies. */
-export interface Asked {
+export interface PlacedQuestion {
   readonly actor: AskedActor
   readonly action: Action
   readonly resource_type: string
@@ -55,27 +55,35 @@ const askingAbout = (action: Action, { tenant_id, project_id }: ReturnType<typeo
   return [actions[action].tier === 'tenant' ? 'tenant.role.read' : 'project.role.read', 'platform.authz.evaluate']
 }
 
+/** Where projects lie, of those that there are. */
+const homesOf = async (fresh: FreshReader, project_ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
+  const { values } = await fresh.read(project_ids.map((id) => want(projectTenants, id)))
+  return new Map(project_ids.flatMap((id, index) => (values[index] === undefined ? [] : [[id, values[index]]])))
+}
+const noHomes: ReadonlyMap<string, string> = new Map()
+
+const placeOf = (
+  { tenant_id, project_id, ...said }: ReturnType<typeof named>,
+  relations: Place['relations'],
+  homes: ReadonlyMap<string, string>,
+): Place => {
+  if (project_id === null) return { ...said, tenant_id, project_id, relations }
+  const home = homes.get(project_id)
+  // What is not where the question says it is lies nowhere.
+  if (home === undefined || (tenant_id !== null && tenant_id !== home)) return { ...said, tenant_id: null, project_id: null, relations }
+  return { ...said, tenant_id: home, project_id, relations }
+}
+
 /** Reads questions together: where their projects lie is looked up once. */
 export const readQuestions = async (
   fresh: FreshReader,
   caller: AskedActor,
   questions: readonly Question[],
   fieldOf: (index: number) => string,
-): Promise<Asked[]> => {
+): Promise<PlacedQuestion[]> => {
   const places = questions.map(({ resource }) => named(resource))
-  const wanted = places.flatMap(({ project_id }) => (project_id === null ? [] : [want(projectTenants, project_id)]))
-  const homes = wanted.length === 0 ? [] : (await fresh.read(wanted)).values
-  let read = 0
-
-  const placeOf = ({ tenant_id, project_id, ...said }: ReturnType<typeof named>, relations: Place['relations']): Place => {
-    if (project_id === null) return { ...said, tenant_id, project_id, relations }
-    const home = homes[read]
-    read += 1
-    // What is not where the question says it is lies nowhere.
-    return home === undefined || (tenant_id !== null && tenant_id !== home)
-      ? { ...said, tenant_id: null, project_id: null, relations }
-      : { ...said, tenant_id: home, project_id, relations }
-  }
+  const project_ids = places.flatMap(({ project_id }) => (project_id === null ? [] : [project_id]))
+  const homes = project_ids.length === 0 ? noHomes : await homesOf(fresh, project_ids)
 
   return questions.map(({ actor = caller, action: key, resource, attributes = {} }, index) => {
     const action = actionOf(key, fieldOf(index))
@@ -86,7 +94,7 @@ export const readQuestions = async (
       action,
       resource_type: resource.type,
       said,
-      place: placeOf(said, isSelf ? ['self'] : []),
+      place: placeOf(said, isSelf ? ['self'] : [], homes),
       attributes,
       asking: askingAbout(action, said),
       kind:

@@ -12,9 +12,10 @@ import {
 import { builtinRoleNames, isForServiceAccounts, permissionsOf } from '../authz/catalogue.ts'
 import { decide, denyingRule, isGivenByRelation } from '../authz/decide.ts'
 import type { Constraint } from '../policies/constraint.ts'
-import { hasRecord, type Judged } from './judge-questions.ts'
+import type { Judged } from './judge-questions.ts'
 import { operatorWords } from './operator-words.ts'
 import { scopeWords, tierWords } from './place-words.ts'
+import { hasRecord } from './veil.ts'
 
 /** What would have to be otherwise for an allow, as far as the first thing in the way: what comes after it was not asked. */
 export const missingOf = (judged: Judged): string[] => {
