@@ -1,12 +1,7 @@
-import { actorTypes } from '@gatehouse/contract/operation'
-import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
-import { networkOf } from '../kernel/networks.ts'
 import { signText } from '../principals/oidc/testing/local-issuer.ts'
-import type { Actor } from '../work/work.ts'
-import { rateKey } from './rate.ts'
 
 let live: LiveServer
 /** Counts are kept by the process, so each test asks a process of its own. */
@@ -196,25 +191,4 @@ describe('rate limits', () => {
     expect((await me('anna')).status).toBe(200)
     await live.sql('update policy_values set replaced_at = null where key = $1', [strangers])
   })
-})
-
-test('HO-04 two callers are never counted under one key (C4)', () => {
-  const ids = fc.oneof(fc.uuid(), fc.ipV4(), fc.ipV6(), fc.constantFrom('', ' ', 'user', 'address ::1'))
-  const counted = fc.constantFrom('api' as const, 'machine' as const, 'credential' as const, 'decision' as const)
-  const caller = fc.oneof(
-    fc.record({ type: fc.constantFrom(...actorTypes), id: ids }).chain((actor) => counted.map((as) => ({ as, actor, ip: '::1' }))),
-    fc
-      .oneof(fc.ipV4(), fc.ipV6())
-      .chain((ip) => fc.constantFrom('anonymous' as const, 'document' as const).map((as) => ({ as, actor: null, ip }))),
-  )
-  type Caller = { as: Parameters<typeof rateKey>[0]; actor: Actor | null; ip: string }
-  const isSame = (a: Caller, b: Caller) =>
-    a.as === b.as &&
-    (a.actor === null || b.actor === null
-      ? a.actor === b.actor && networkOf(a.ip) === networkOf(b.ip)
-      : a.actor.type === b.actor.type && a.actor.id === b.actor.id)
-  fc.assert(
-    fc.property(caller, caller, (a, b) => (rateKey(a.as, a.actor, a.ip) === rateKey(b.as, b.actor, b.ip)) === isSame(a, b)),
-    { numRuns: 50_000 },
-  )
 })
