@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { actions } from '../authz/actions.ts'
+import { roleIdOf } from '../authz/catalogue.ts'
 import { newId } from '../kernel/ids.ts'
 
 let live: LiveServer
@@ -172,7 +173,7 @@ test('I5 the revision says nothing of a tenant of strangers: neither that there 
 })
 
 describe('a batch', () => {
-  test('equals asking singly, in its order, at one revision', async () => {
+  test('DE-02 equals asking singly, in its order, at one revision', async () => {
     const questions = [
       { action: 'tenant.update', resource: inTenant() },
       { action: 'allocation.create', resource: inProject() },
@@ -245,13 +246,23 @@ describe('explain', () => {
   })
 
   test('DE-14 tells of another only the roles that the caller may read', async () => {
-    // A viewer of the project reads its roles, and has no right to those of the organization.
-    const { body } = await explain('amara', { ...about('axel'), action: 'allocation.read', resource: inProject() })
-    expect(body.roles.map(({ scope }: { scope: string }) => scope)).not.toContain('global')
+    const binding = newId('binding')
+    await live.sql(
+      `insert into platform_role_bindings (id, principal_type, principal_id, role_definition_id, created_at) values ($1, 'user', $2, $3, now())`,
+      [binding, user('axel'), roleIdOf('platform_ops')],
+    )
+    const told = async (person: string) => {
+      const { body } = await explain(person, { ...about('axel'), action: 'allocation.read', resource: inProject() })
+      return body.roles.map(({ scope, role_name }: { scope: string; role_name: string }) => `${scope} ${role_name}`)
+    }
+    const [ofPlatform, ofTenant, ofProject] = ['global platform_ops', 'tenant tenant_member', 'project project_viewer']
+    expect(await told('ada')).toEqual([ofPlatform, ofTenant, ofProject])
+    expect(await told('amara')).toEqual([ofTenant, ofProject])
+    // Without her role in the organization she reads the roles of the project, and none of its organization.
     await live.sql(`update tenant_role_bindings set deleted_at = now(), delete_reason = 'test' where principal_id = $1`, [user('amara')])
-    const narrow = await explain('amara', { ...about('axel'), action: 'allocation.read', resource: inProject() })
-    expect(new Set(narrow.body.roles.map(({ scope }: { scope: string }) => scope))).toEqual(new Set(['project']))
+    expect(await told('amara')).toEqual([ofProject])
     await live.sql(`update tenant_role_bindings set deleted_at = null, delete_reason = null where principal_id = $1`, [user('amara')])
+    await live.sql(`delete from platform_role_bindings where id = $1`, [binding])
   })
 })
 
@@ -337,7 +348,7 @@ describe('me/permissions', () => {
     await live.sql(`delete from policy_constraints where key like 'mine-%'`)
   })
 
-  test('of a place that is foreign or does not exist: not found, alike', async () => {
+  test('AU-05 of a place that is foreign or does not exist: not found, alike', async () => {
     for (const query of [`?org_id=${org.borealis}`, `?org_id=${newId('org')}`])
       expect((await mine('alice', query)).body).toMatchObject({ code: 'organization_not_found' })
     for (const query of [
