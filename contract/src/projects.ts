@@ -18,7 +18,8 @@ export const listProjects = listOperation({
   id: 'project.list',
   path: '/api/v1/orgs/:org_id/projects',
   summary: 'The projects of an organization.',
-  description: 'Whoever holds neither of the first two keys in the organization sees the projects that he is a member of.',
+  description:
+    'Exactly those that could be read one by one: all that `project.read` shows in the organization, or those that one is a member of, without what rules hide.',
   actors: ['user'],
   action: ['tenant.project.read', 'project.read', 'tenant.project.read_own'],
   params: { org_id: Id('org') },

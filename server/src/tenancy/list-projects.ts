@@ -1,10 +1,17 @@
 import type { listProjects as Op } from '@gatehouse/contract/projects'
-import { authorityOf, authorize } from '../authz/authorize.ts'
+import { authorityOf, authorize, authorizedAmong } from '../authz/authorize.ts'
+import { hasOverride } from '../authz/decide.ts'
 import { type Answering, listed } from '../http/answer.ts'
+import { seenIn } from '../http/seen-page.ts'
 import { organizationKind } from './organization.ts'
 import { findOrganization } from './organization-queries.ts'
+import { projectKind } from './project.ts'
 import { ownProjectsIn, projectsIn } from './project-queries.ts'
 
+/**
+ * Exactly those that a single read would show. Candidates are all where a role in the organization or override could show them, or else
+ * the asker's own; the engine judges each, for a project may have rules, and exemptions, of its own.
+ */
 export const listProjects: Answering<typeof Op> = async (work, { params, slice }) => {
   const organization = await authorize(
     work,
@@ -12,11 +19,13 @@ export const listProjects: Answering<typeof Op> = async (work, { params, slice }
     organizationKind,
     await work.tx.maybe(findOrganization(params.org_id)),
   )
-  const isOwnOnly = authorityOf(organization).action === 'tenant.project.read_own'
-  const rows = await work.tx.many(
-    isOwnOnly
-      ? ownProjectsIn(organization.id, work.actor.id, slice.after, slice.limit + 1)
-      : projectsIn(organization.id, slice.after, slice.limit + 1),
+  const { facts } = authorityOf(organization)
+  const isOfAll = facts.tenant.allowed.has('project.read') || hasOverride(facts)
+  const shown = await seenIn(
+    slice,
+    (after, limit) =>
+      work.tx.many(isOfAll ? projectsIn(organization.id, after, limit) : ownProjectsIn(organization.id, work.actor.id, after, limit)),
+    (rows) => authorizedAmong(work, 'project.read', projectKind, rows),
   )
-  return listed(rows, slice, ({ id }) => id)
+  return listed(shown, slice, ({ id }) => id)
 }
