@@ -1,10 +1,11 @@
 import type { listNodes as Op } from '@gatehouse/contract/nodes'
 import { authorize } from '../authz/authorize.ts'
-import { platformKind, thePlatform } from '../authz/kind.ts'
+import { thePlatform } from '../authz/kind.ts'
 import { type Answering, listed } from '../http/answer.ts'
+import { nodesKind } from './node.ts'
 import { allNodes } from './node-queries.ts'
 
 export const listNodes: Answering<typeof Op> = async (work, { slice }) => {
-  await authorize(work, ['platform.node.read', 'platform.node.manage'], platformKind, thePlatform)
+  await authorize(work, ['platform.node.read', 'platform.node.manage'], nodesKind, thePlatform)
   return listed(await work.tx.many(allNodes(slice.after, slice.limit + 1)), slice, ({ id }) => id)
 }

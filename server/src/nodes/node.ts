@@ -1,4 +1,4 @@
-import { type Kind, nowhere } from '../authz/kind.ts'
+import { type Kind, nowhere, platformKind } from '../authz/kind.ts'
 
 /** A machine of the platform's; it lies in no tenant. */
 export const nodeKind: Kind<{ readonly id: string }> = {
@@ -6,3 +6,6 @@ export const nodeKind: Kind<{ readonly id: string }> = {
   missing: 'node_not_found',
   placeOf: ({ id }) => ({ ...nowhere, id }),
 }
+
+/** All of them: the platform's, and to rules what each of them is. */
+export const nodesKind = { ...platformKind, type: nodeKind.type }

@@ -1,5 +1,5 @@
 import type { User } from '@gatehouse/contract/users'
-import { type Kind, nowhere } from '../authz/kind.ts'
+import { type Kind, nowhere, platformKind } from '../authz/kind.ts'
 
 /** A person, seen by the platform. */
 export const userKind: Kind<User> = {
@@ -7,3 +7,6 @@ export const userKind: Kind<User> = {
   missing: 'user_not_found',
   placeOf: ({ id }) => ({ ...nowhere, id }),
 }
+
+/** All of them: the platform's, and to rules what each of them is. */
+export const usersKind = { ...platformKind, type: userKind.type }
