@@ -1,4 +1,3 @@
-import { Problem } from '../kernel/problem.ts'
 import type { RuntimeRow } from './shared-runtime.ts'
 
 type Counted = Pick<RuntimeRow, 'cursor_version'>
@@ -9,9 +8,9 @@ type Counted = Pick<RuntimeRow, 'cursor_version'>
  */
 export const placeAmong = ({ cursor_version }: Counted, id: string): string => `${cursor_version} ${id}`
 
-export const idAfter = ({ cursor_version }: Counted, after: string | null): string | null => {
+/** Undefined: it does not go on from there. */
+export const idAfter = ({ cursor_version }: Counted, after: string | null): string | null | undefined => {
   if (after === null) return null
   const [version, id] = after.split(' ')
-  if (version !== String(cursor_version) || id === undefined) throw new Problem('cursor_invalid')
-  return id
+  return version === String(cursor_version) ? id : undefined
 }

@@ -39,9 +39,15 @@ const present = (runtime: RuntimeRow | undefined): RuntimeRow => {
   return runtime
 }
 
-/** One that is looked at, and its organization with the proof. */
-export const authorizeToSee = async <A extends Action>(work: Work, action: A, { org_id, shared_runtime_id }: RuntimeParams) => {
-  const organization = await authorize(work, action, runtimesOf({ shared_runtime_id }), await work.tx.maybe(findOrganization(org_id)))
+/** One that is looked at, or what it has of some type; and its organization with the proof. */
+export const authorizeToSee = async <A extends Action>(
+  work: Work,
+  action: A,
+  { org_id, shared_runtime_id }: RuntimeParams,
+  type?: string,
+) => {
+  const found = await work.tx.maybe(findOrganization(org_id))
+  const organization = await authorize(work, action, runtimesOf({ type, shared_runtime_id }), found)
   return { organization, runtime: present(await work.tx.maybe(findRuntime(organization.id, shared_runtime_id))) }
 }
 
