@@ -4,8 +4,8 @@ import { type Action, actions, overridePermission } from '../../server/src/authz
 import { builtinRoleNames, tierOf } from '../../server/src/authz/catalogue.ts'
 import type { Elevation, TokenBounds } from '../../server/src/authz/decide.ts'
 import { type Facts, factsOf } from '../../server/src/authz/facts.ts'
-import { standingOf } from '../../server/src/authz/standing.ts'
-import type { BoundRole } from '../../server/src/authz/standing-queries.ts'
+import { standingOf, standingOfMachine } from '../../server/src/authz/standing.ts'
+import type { BoundRole, StandingRow } from '../../server/src/authz/standing-queries.ts'
 import type { Constraint, ScopeType } from '../../server/src/policies/constraint.ts'
 
 /**
@@ -172,10 +172,20 @@ export const aWorld: fc.Arbitrary<World> = fc.record({
   attributes: someAttributes,
 })
 
-/** The facts of a world, put together as the product does it; only tokens and elevations are laid in by hand. */
+/** A service account is bound in its project alone, as its statement reads it. Its home is left out: the token that bounds it is laid in. */
+const standingOfAccount = (row: StandingRow) => {
+  const elsewhere = { platform_bindings: [], was_ever_bound: false, platform_role_source: null, is_tenant_member: false, tenant_roles: [] }
+  const { home, ...standing } = standingOfMachine({ ...row, ...elsewhere }, { tenant_id: null, project_id: null, actions: null })
+  return standing
+}
+
+/**
+ * The facts of a world, put together as the product does it; only tokens and elevations are laid in by hand. Platform operators stand as
+ * people do: the product reads nothing of them yet, and the engine knows them all the same.
+ */
 export const factsIn = (world: World, named = ids): Facts => {
   const { actor, place, is_self, token, elevations, constraints, attributes } = world
-  const standing = standingOf({
+  const row: StandingRow = {
     actor_id: actor.id,
     is_disabled: actor.is_disabled,
     platform_bindings: world.platform_roles,
@@ -187,7 +197,8 @@ export const factsIn = (world: World, named = ids): Facts => {
     project_state: world.is_archived ? 'archived' : 'active',
     is_project_member: world.is_project_member,
     project_roles: world.project_roles,
-  })
+  }
+  const standing = actor.type === 'service_account' ? standingOfAccount(row) : standingOf(row)
   const facts = factsOf(standing, constraints, {
     actor,
     place: {
