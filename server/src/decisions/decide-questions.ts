@@ -1,9 +1,10 @@
 import type { decideBatch as Batch, explain as Explain, decide as Single } from '@gatehouse/contract/decisions'
-import type { Asking } from '../http/answer.ts'
+import { record } from '../audit/record.ts'
+import type { Asker, Asking } from '../http/answer.ts'
 import { answerOf } from './decided-by.ts'
 import { explanationOf } from './explain-decision.ts'
-import { judgeQuestions } from './judge-questions.ts'
-import { readQuestions } from './question.ts'
+import { isCaller, judgeQuestions } from './judge-questions.ts'
+import { type PlacedQuestion, readQuestions } from './question.ts'
 
 export const decideQuestion: Asking<typeof Single> = async (asker, { body }) => {
   const asked = await readQuestions(asker.fresh, asker.actor, [body], () => 'action')
@@ -18,13 +19,11 @@ export const decideQuestions: Asking<typeof Batch> = async (asker, { body: { que
 }
 
 /** Whoever looks into somebody else's rights is recorded, in the place that he looked at. */
-const noteExplained = ({ actor: caller, trail }: Asker, { actor, action, place }: PlacedQuestion, decision_id: string): void => {
-  if (isCaller(caller, actor)) return
+const noteExplained = (asker: Asker, { actor, action, place }: PlacedQuestion, decision_id: string): void => {
+  if (isCaller(asker.actor, actor)) return
   const { tenant_id, project_id } = place
-  record({ trail }, {
-    ...{ action: 'authz.explain', resource_type: actor.type, resource_id: actor.id, tenant_id, project_id },
-    metadata: { asked: action, decision_id },
-  })
+  const metadata = { asked: action, decision_id }
+  record(asker, { action: 'authz.explain', resource_type: actor.type, resource_id: actor.id, tenant_id, project_id, metadata })
 }
 
 export const explainQuestion: Asking<typeof Explain> = async (asker, { body }) => {

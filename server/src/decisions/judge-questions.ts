@@ -21,7 +21,7 @@ export interface Judged {
   readonly readable: Readable
 }
 
-const isCaller = (caller: AskedActor, actor: AskedActor) => caller.type === actor.type && caller.id === actor.id
+export const isCaller = (caller: AskedActor, actor: AskedActor) => caller.type === actor.type && caller.id === actor.id
 
 /** How an actor stands in the place of a question. */
 const wantOf = (actor: AskedActor, { place: { tenant_id, project_id } }: PlacedQuestion) =>

@@ -89,6 +89,16 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     return answered instanceof Lines ? new SealedLines(items, next_cursor) : { items, next_cursor }
   }
 
+  /** A question has no transaction: what must be known of it is written in one of its own, before the answer is given. */
+  const recordAsked = async (outer: Outer): Promise<void> => {
+    const { events, platform_mismatch } = outer.trail
+    if (events.length === 0 && !platform_mismatch) return
+    await recordAside(rails, outer, (work) => {
+      work.trail.events.push(...events)
+      noteMismatch(work)
+    })
+  }
+
   /** Once for each request, however it ends. */
   const warn = async (outer: Outer): Promise<void> => {
     if (outer.trail.platform_mismatch) await recordAside(rails, outer, noteMismatch)
@@ -143,7 +153,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       if ('ask' in answering) {
         const result = await answering.ask({ ...outer, fresh: request.fresh } as never, asking as never)
         requireTrail(operation, asking, outer.trail)
-        if (outer.trail.platform_mismatch) await warn(outer)
+        await recordAsked(outer)
         return result
       }
       if ('waiting' in answering) {
