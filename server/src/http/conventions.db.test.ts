@@ -352,6 +352,19 @@ describe('errors', () => {
     expect(missing.body.details.map(({ field }: { field: string }) => field).sort()).toEqual(['name', 'owner_user_id', 'slug'])
   })
 
+  test('HO-04 whoever sends no id is told that one is wanted, alike in path, query, body and header', async () => {
+    const wanted = (part: string, field: string) => ({ in: part, field, message: 'must be an id (a UUID)' })
+    const founded = (id: string) => live.call('ada', 'POST', '/api/v1/orgs', { body: { name: 'One', slug: 'one', owner_user_id: id } })
+    const wrong = ['x', project.aurora.slice(1), `${project.aurora}0`, 'z'.repeat(36), '']
+    for (const id of wrong) expect((await founded(id)).body.details).toEqual([wanted('body', 'owner_user_id')])
+    const inPath = await live.call('amara', 'GET', '/api/v1/projects/x')
+    expect(inPath.body.details).toEqual([wanted('path', 'project_id')])
+    const inQuery = await live.call('ada', 'GET', '/api/v1/admin/audit-logs?tenant_id=x')
+    expect(inQuery.body.details).toEqual([wanted('query', 'tenant_id')])
+    const inHeader = await live.call('amara', 'GET', training, { headers: { 'x-project-id': 'x' } })
+    expect(inHeader.body.details).toEqual([wanted('header', 'x-project-id')])
+  })
+
   test('HO-04 a refusal inside the own tenant says its reason code, and an unknown token scheme is told from none', async () => {
     const refused = await live.call('anna', 'PATCH', aurora, { body: { name: 'Mine' } })
     expect(refused.body.details).toEqual({ reason_code: 'permission_denied' })

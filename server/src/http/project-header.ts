@@ -1,4 +1,5 @@
 import { Problem } from '../kernel/problem.ts'
+import { wantedId } from './validation.ts'
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/
 
@@ -7,7 +8,7 @@ const refuse = (message: string) => new Problem('validation_error', [{ in: 'head
 /** The project that `X-Project-ID` names. */
 export const projectNamedBy = (header: string | string[] | undefined): string | undefined => {
   if (header === undefined) return undefined
-  if (typeof header !== 'string' || !uuid.test(header.toLowerCase())) throw refuse('must be a UUID')
+  if (typeof header !== 'string' || !uuid.test(header.toLowerCase())) throw refuse(wantedId)
   return header.toLowerCase()
 }
 

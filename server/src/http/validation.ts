@@ -1,3 +1,4 @@
+import { uuidPattern } from '@gatehouse/contract/shapes'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 
@@ -74,18 +75,30 @@ const plainName = /^[A-Za-z_-]*(?:\d[A-Za-z_-]*){0,3}$/
 /** A name, as it may be told to whoever sent it, and to all who see the answer on its way: one that may be a secret is not repeated. */
 export const toldName = (name: string): string => (name.length <= 40 && plainName.test(name) ? name : '[secret]')
 
+/** How an id is asked for, wherever it stands. */
+export const wantedId = 'must be an id (a UUID)'
+const isNoId = ({ keyword, params }: ErrorObject): boolean => keyword === 'pattern' && params.pattern === uuidPattern
+
+/** What is wrong with a field, in words of ours where the validator's would not say what is wanted. */
+const saidOf = (error: ErrorObject): string => {
+  if (error.keyword === 'required') return 'is required'
+  if (error.keyword === 'additionalProperties') return 'is not known here'
+  return isNoId(error) ? wantedId : (error.message ?? 'is not valid')
+}
+
 /** One entry per field: where it is, and what is expected there. What was sent is not repeated. */
 export const validationDetails = (errors: readonly ErrorObject[], part: string | undefined) => {
   const entries = new Map<string, { in: string; field: string; message: string }>()
-  for (const { instancePath, keyword, params, message } of errors) {
+  for (const error of errors) {
+    const { instancePath, keyword, params } = error
     const named =
       keyword === 'required' ? params.missingProperty : keyword === 'additionalProperties' ? params.additionalProperty : undefined
     const field = [...instancePath.split('/').slice(1), ...(named === undefined ? [] : [named as string])]
       .map(toldName)
       .join('/')
       .slice(0, 200)
-    const said = keyword === 'required' ? 'is required' : keyword === 'additionalProperties' ? 'is not known here' : message
-    if (!entries.has(field)) entries.set(field, { in: where[part ?? 'body'] ?? 'body', field, message: said ?? 'is not valid' })
+    // That it has not the length of an id is said before that it is none.
+    if (!entries.has(field) || isNoId(error)) entries.set(field, { in: where[part ?? 'body'] ?? 'body', field, message: saidOf(error) })
     if (entries.size >= mostEntries) break
   }
   return [...entries.values()]
