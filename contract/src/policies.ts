@@ -3,6 +3,7 @@ import { type ActorType, listOperation, operation } from './operation.ts'
 import type { ProblemCode } from './problems.ts'
 import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
 
+/** From the widest down. */
 export const policyScopes = ['global', 'tenant', 'project'] as const
 export const PolicyScopeType = OneOf(policyScopes)
 export type PolicyScopeType = Static<typeof PolicyScopeType>

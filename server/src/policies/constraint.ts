@@ -1,7 +1,8 @@
 import type { Condition } from '@gatehouse/contract/conditions'
+import { type PolicyScopeType, policyScopes } from '@gatehouse/contract/policies'
 import { type Attributes, holds } from './condition.ts'
 
-export type ScopeType = 'global' | 'tenant' | 'project'
+export type ScopeType = PolicyScopeType
 
 /** A rule that takes away, as its current version says it. */
 export interface Constraint {
@@ -16,8 +17,7 @@ export interface Constraint {
   readonly state: string
 }
 
-const widths: readonly ScopeType[] = ['global', 'tenant', 'project']
-const width = ({ scope_type }: Constraint) => widths.indexOf(scope_type)
+const width = ({ scope_type }: Constraint) => policyScopes.indexOf(scope_type)
 
 /** Only what is known to be disabled is not: a state of a later version must not exempt. */
 const isActive = ({ state }: Constraint) => state !== 'disabled'

@@ -1,3 +1,4 @@
+import { policyScopes } from '@gatehouse/contract/policies'
 import type { ScopeType } from './constraint.ts'
 import { definitionOf, type PolicyKey, type PolicyValue } from './policy-definitions.ts'
 import { parsePolicyValue } from './policy-value.ts'
@@ -13,8 +14,6 @@ export interface EffectiveValue<K extends PolicyKey> {
   readonly scope_type: ScopeType
 }
 
-const widths: readonly ScopeType[] = ['global', 'tenant', 'project']
-
 /** Whether `value` is at least as strict as `than`. What has no direction cannot be stricter than anything. */
 export const isAsStrict = (direction: string, value: unknown, than: unknown): boolean => {
   if (typeof value !== 'number' || typeof than !== 'number') return false
@@ -29,7 +28,7 @@ export const effectiveValue = <K extends PolicyKey>(key: K, chain: readonly Chai
   const { scopes, direction } = definitionOf(key)
   const counting = chain
     .filter(({ scope_type }) => scopes.includes(scope_type))
-    .toSorted((a, b) => widths.indexOf(a.scope_type) - widths.indexOf(b.scope_type))
+    .toSorted((a, b) => policyScopes.indexOf(a.scope_type) - policyScopes.indexOf(b.scope_type))
     .map(({ scope_type, value }) => ({ scope_type, value: parsePolicyValue(key, value) }))
   if (counting.length === 0 || counting.some(({ value }) => value === undefined)) return undefined
   const readable = counting as EffectiveValue<K>[]

@@ -41,11 +41,11 @@ test('DE-20 these, and no others, may be set for a tenant or a project: all but 
   ])
 })
 
-test('the grace window of disabled roles is defined and has no default', () => {
+test('TI-06 the grace window of disabled roles is defined and has no default', () => {
   expect(definitionOf('authorization.role_disable_grace_window_seconds')).not.toHaveProperty('default')
 })
 
-test('machines and decisions have limits of their own, higher than a person', () => {
+test('TI-06 machines and decisions have limits of their own, higher than a person', () => {
   const of = (key: PolicyKey) => definitionOf(key).default as number
   const person = of('rate_limit.api_requests_per_minute')
   expect(of('rate_limit.machine_requests_per_minute')).toBeGreaterThan(person)
@@ -55,12 +55,12 @@ test('machines and decisions have limits of their own, higher than a person', ()
 describe.each(keys)('%s', (key) => {
   const definition = definitionOf(key)
 
-  test('its default fits its own bounds', () => {
+  test('TI-06 its default fits its own bounds', () => {
     if (definition.default === undefined) return
     expect(parsePolicyValue(key, definition.default)).toEqual(definition.default)
   })
 
-  test('it says what it is for, and where it may be set', () => {
+  test('TI-06 it says what it is for, and where it may be set', () => {
     expect(definition.purpose).toMatch(/^[A-Z].{10,}\.$/)
     // What the platform alone sets has no direction; what others may set too, has one.
     // A shared runtime lies in no project.
@@ -68,7 +68,7 @@ describe.each(keys)('%s', (key) => {
     expect(definition.scopes).toEqual(definition.direction === 'global' ? ['global'] : ['global', ...below])
   })
 
-  test('anything of another type is nothing', () => {
+  test('TI-06 anything of another type is nothing', () => {
     const fits: Record<typeof definition.type, (value: unknown) => boolean> = {
       integer: (value) => Number.isInteger(value),
       number: (value) => typeof value === 'number',
@@ -92,7 +92,7 @@ describe.each(numeric)('the bounds of %s', (key) => {
   const { minimum, maximum } = definitionOf(key).bounds
   const step = definitionOf(key).type === 'integer' ? 1 : 1e-9
 
-  test('hold on both sides, and the bounds themselves are inside', () => {
+  test('TI-06 hold on both sides, and the bounds themselves are inside', () => {
     expect(parsePolicyValue(key, minimum)).toBe(minimum)
     expect(parsePolicyValue(key, maximum)).toBe(maximum)
     expect(parsePolicyValue(key, minimum! - step)).toBeUndefined()
@@ -100,13 +100,13 @@ describe.each(numeric)('the bounds of %s', (key) => {
   })
 })
 
-test('an integer has no fraction and is exact', () => {
+test('TI-06 an integer has no fraction and is exact', () => {
   const key = 'auth.service_account_token_ttl_seconds'
   expect(parsePolicyValue(key, 3600.5)).toBeUndefined()
   expect(parsePolicyValue('authorization.opa.parity_min_samples', 2 ** 53)).toBeUndefined()
 })
 
-test('a list holds non-empty texts, no more than its bound', () => {
+test('TI-06 a list holds non-empty texts, no more than its bound', () => {
   const key = 'auth.iam_token_issuer.allowed_audiences'
   const list = (length: number) => Array.from({ length }, (_, at) => `audience-${at}`)
   expect(parsePolicyValue(key, list(50))).toHaveLength(50)
@@ -114,7 +114,7 @@ test('a list holds non-empty texts, no more than its bound', () => {
   for (const bad of [[''], ['a', 7], [null], [['a']]]) expect(parsePolicyValue(key, bad)).toBeUndefined()
 })
 
-test('a map of scopes holds lists, one bad list spoils it', () => {
+test('TI-06 a map of scopes holds lists, one bad list spoils it', () => {
   const key = 'auth.iam_token_issuer.allowed_scopes'
   expect(parsePolicyValue(key, { workload: ['storage.read'] })).toEqual({ workload: ['storage.read'] })
   for (const bad of [{ workload: ['storage.read'], node_agent: '*' }, { workload: [''] }, { workload: null }, ['workload']])

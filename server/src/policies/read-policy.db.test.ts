@@ -44,7 +44,7 @@ test.each(valued)('%s is read as it was seeded', async (each) => {
   expect(await read(each)).toEqual(definitionOf(each).default)
 })
 
-test('a value set within its bounds is read from then on', async () => {
+test('TI-06 a value set within its bounds is read from then on', async () => {
   await put(key, 61)
   expect(await read(key)).toBe(61)
   await put('authorization.break_glass_single_person', true)
@@ -70,13 +70,13 @@ test('DE-20 what the platform’s value was, and until when, is told of the key 
 })
 
 describe('no limit is made up', () => {
-  test('a key without a value is 503, whatever its default', async () => {
+  test('TI-06 a key without a value is 503, whatever its default', async () => {
     expect(await refusal('authorization.role_disable_grace_window_seconds')).toContain('503 policy_unavailable: policy')
     await ask('delete from policy_values where key = $1', [key])
     expect(await refusal(key)).toBe(`503 policy_unavailable: policy ${key} is missing`)
   })
 
-  test('a value that was ended is no value', async () => {
+  test('TI-06 a value that was ended is no value', async () => {
     await ask('update policy_values set replaced_at = now() where key = $1', [key])
     expect(await refusal(key)).toContain('is missing')
   })

@@ -22,25 +22,25 @@ const expected = keys.map((key) => {
 })
 const values = () => ask(`select key, scope_type, value, version from policy_values where replaced_at is null order by key collate "C"`)
 
-test('the table of definitions equals the code', async () => {
+test('TI-06 the table of definitions equals the code', async () => {
   expect(await rows()).toEqual(expected)
 })
 
-test('each default is written once as the global value, and a key without one has no value', async () => {
+test('TI-06 each default is written once as the global value, and a key without one has no value', async () => {
   const seeded = expected.filter(({ default_value }) => default_value !== null)
   expect(await values()).toEqual(seeded.map(({ key, default_value }) => ({ key, scope_type: 'global', value: default_value, version: 1 })))
   expect(seeded.map(({ key }) => key)).not.toContain('authorization.role_disable_grace_window_seconds')
   expect(seeded).toHaveLength(keys.length - 1)
 })
 
-test('whatever was done to a definition, the next start repairs it', async () => {
+test('TI-06 whatever was done to a definition, the next start repairs it', async () => {
   await ask(`update policy_definitions set type = 'boolean', purpose = '', default_value = '1', bounds = '{}', scopes = '{project}',
                direction = 'most_specific' where key = 'authorization.break_glass_max_seconds'`)
   await prepare()
   expect(await rows()).toEqual(expected)
 })
 
-test('a value that an operator changed, replaced or ended stays as he left it', async () => {
+test('TI-06 a value that an operator changed, replaced or ended stays as he left it', async () => {
   await ask(`update policy_values set value = '120', version = 2 where key = 'auth.iam_token_issuer.max_ttl_seconds'`)
   await ask(
     `update policy_values set replaced_at = now() where key in ('rate_limit.api_requests_per_minute', 'authorization.opa.parity_ratio')`,

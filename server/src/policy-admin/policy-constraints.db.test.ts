@@ -44,7 +44,7 @@ const end = (person: string, place: string, id: string, request?: string) =>
 
 describe('writing', () => {
   test.for(places)(
-    'DE-10 at %s a constraint is written, read, changed and ended',
+    'AU-01 at %s a constraint is written, read, changed and ended',
     async ([place, person, scope_type, tenant_id, project_id]) => {
       const condition = {
         any: [{ between: { minute_of_day: [1320, 360] } }, { not: { within: { source_ip: ['10.0.0.0/8', '2001:db8::/32'] } } }],
@@ -150,12 +150,12 @@ describe('writing', () => {
     expect(exempt).toMatchObject({ status: 201, body: { state: 'disabled', scope_type: 'project' } })
   })
 
-  test('DE-10 what the platform writes in a tenant stands out in that tenant', async () => {
+  test('AU-01 what the platform writes in a tenant stands out in that tenant', async () => {
     await create('ada', aurora, draft(), 'by-override')
     expect(await live.auditOf('by-override')).toMatchObject([{ severity: 'high', tenant_id: org.aurora, actor_id: user('ada') }])
   })
 
-  test('DE-10 a list goes on where it stopped', async () => {
+  test('HO-04 a list goes on where it stopped', async () => {
     const whole = (await live.call('alice', 'GET', `${aurora}?limit=200`)).body.items
     const seen: unknown[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
@@ -179,7 +179,7 @@ describe('who may', () => {
     return rows
   }
 
-  test('DE-10 read: operators, tenant admins, project admins', async () => {
+  test('AU-05 read: operators, tenant admins, project admins', async () => {
     const rules = new Map<string, string>()
     for (const [place, person] of places) rules.set(place, (await made(person, place)).id)
     const expected = {
@@ -198,7 +198,7 @@ describe('who may', () => {
     expect(await table((person, place) => live.call(person, 'GET', `${place}/${rules.get(place)}/versions`))).toEqual(expected)
   })
 
-  test('DE-10 write: superadmins anywhere, the owner in his tenant and its projects', async () => {
+  test('AU-05 write: superadmins anywhere, the owner in his tenant and its projects', async () => {
     const written = (status: number) => ({
       ada: [status, status, status],
       otto: [403, 403, 403],
@@ -216,7 +216,7 @@ describe('who may', () => {
     expect(await table(async (person, place) => end(person, place, await fresh(place)))).toEqual(written(204))
   })
 
-  test('DE-10 one of another scope and one that is not there answer alike, whoever asks and whatever he asks', async () => {
+  test('AU-05 one of another scope and one that is not there answer alike, whoever asks and whatever he asks', async () => {
     const own = await made('alice', aurora)
     const elsewhere = [
       await made('ada', platform),
@@ -249,7 +249,7 @@ describe('who may', () => {
       expect(await live.sql('select version from policy_constraints where constraint_id = $1', [id])).toEqual([{ version: 1 }])
   })
 
-  test('DE-10 in an archived project constraints are read and not written', async () => {
+  test('DE-21 in an archived project constraints are read and not written', async () => {
     const { body } = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body: { name: 'Old', slug: 'old-rules' } })
     const place = `/api/v1/projects/${body.id}/policies/constraints`
     const rule = await made('alice', place)
@@ -293,7 +293,7 @@ describe('refused', () => {
     ['a text of control characters', { description: 'a\u0007' }, 'description'],
   ]
 
-  test.for(refused)('DE-10 %s', async ([, changed, ...fields]) => {
+  test.for(refused)('HO-04 %s', async ([, changed, ...fields]) => {
     const before = await live.sql('select count(*) from policy_constraints')
     for (const [place, person] of places.slice(1)) expect(await create(person, place, draft(changed))).toMatchObject(invalid(...fields))
     expect(await live.sql('select count(*) from policy_constraints')).toEqual(before)
@@ -302,7 +302,7 @@ describe('refused', () => {
     expect(await update('alice', aurora, rule.id, { ...changed, expected_version: 1 })).toMatchObject(invalid(...fields))
   })
 
-  test('DE-10 the whole of a changed constraint is judged, not the changed part alone', async () => {
+  test('HO-04 the whole of a changed constraint is judged, not the changed part alone', async () => {
     const rule = await made('alice', aurora)
     const elsewhere = await update('alice', aurora, rule.id, { actions: ['project.read'], expected_version: 1 })
     expect(elsewhere).toMatchObject(invalid('condition/not_in/region'))
@@ -318,7 +318,7 @@ describe('refused', () => {
     expect((await end('alice', aurora, rule.id)).status).toBe(204)
   })
 
-  test('DE-10 a change says which version it has seen, and why', async () => {
+  test('HO-04 a change says which version it has seen, and why', async () => {
     const rule = await made('alice', aurora)
     const send = (body: object) => live.call('alice', 'PATCH', `${aurora}/${rule.id}`, { body })
     expect(await send({ reason: 'why' })).toMatchObject(invalid('expected_version'))
@@ -330,7 +330,7 @@ describe('refused', () => {
     expect(await live.call('alice', 'DELETE', `${aurora}/${rule.id}`)).toMatchObject(invalid('reason'))
   })
 
-  test('DE-10 hostile bodies are refused whole', async () => {
+  test('HO-04 hostile bodies are refused whole', async () => {
     const send = (raw: string) => live.call('alice', 'POST', aurora, { raw })
     const text = JSON.stringify(draft())
     for (const poison of ['"__proto__":{"x":1}', '"condition":{"in":{"__proto__":["a"]}}', '"constructor":{}'])

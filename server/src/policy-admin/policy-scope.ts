@@ -20,7 +20,7 @@ export interface ScopeParams {
   readonly project_id?: string
 }
 
-const thePlatform: PolicyScope = { scope_type: 'global', org_id: null, tenant_id: null, project_id: null }
+export const thePlatform: PolicyScope = { scope_type: 'global', org_id: null, tenant_id: null, project_id: null }
 const declared = { global: ofPlatform, tenant: ofOrganization, project: ofProject }
 
 const typeOf = ({ org_id, project_id }: ScopeParams): PolicyScopeType => {

@@ -35,7 +35,7 @@ const settingOf = async (person: string, place: string, key: string) => (await a
 const clear = () => live.sql(`update policy_values set replaced_at = now() where replaced_at is null and scope_type <> 'global'`)
 
 describe('reading', () => {
-  test('DE-20 the definitions are those of the code, page by page', async () => {
+  test('HO-04 the definitions are those of the code, page by page', async () => {
     const { body } = await live.call('otto', 'GET', `${platform}/definitions?limit=200`)
     const keys = (Object.keys(policyDefinitions) as PolicyKey[]).sort()
     expect(body.items).toEqual(
@@ -80,7 +80,7 @@ describe('reading', () => {
     expect(await settingOf('aldo', training, ratio)).toMatchObject({ value: null, effective_value: 0.9999, effective_scope: 'global' })
   })
 
-  test('DE-20 who may read: operators, tenant admins, project admins, and no others', async () => {
+  test('AU-05 who may read: operators, tenant admins, project admins, and no others', async () => {
     const read = async (person: string, place: string) => (await live.call(person, 'GET', `${place}/values`)).status
     for (const [person, statuses] of Object.entries({
       ada: [200, 200, 200],
@@ -103,7 +103,7 @@ describe('reading', () => {
 })
 
 describe('setting', () => {
-  test('DE-20 a value is set, replaced and ended in versions that count on, and each step is recorded', async () => {
+  test('AU-01 a value is set, replaced and ended in versions that count on, and each step is recorded', async () => {
     await clear()
     const first = await put('alice', aurora, invitation, { value: 7200, reason: 'shorter' }, 'set-1')
     expect(first).toMatchObject({
@@ -147,7 +147,7 @@ describe('setting', () => {
     ])
   })
 
-  test('DE-20 what reaches all tenants, and what the platform does to one by override, stands out', async () => {
+  test('AU-01 what reaches all tenants, and what the platform does to one by override, stands out', async () => {
     await put('ada', platform, ratio, { value: 0.5 }, 'high-1')
     await put('ada', aurora, ttl, { value: 600 }, 'high-2')
     await put('alice', training, ttl, { value: 300 }, 'high-3')
@@ -156,7 +156,7 @@ describe('setting', () => {
     expect(await live.auditOf('high-3')).toMatchObject([{ severity: 'info', tenant_id: org.aurora, project_id: project.aurora }])
   })
 
-  test('DE-20 who may write: superadmins anywhere, the owner in his tenant, nobody else', async () => {
+  test('AU-05 who may write: superadmins anywhere, the owner in his tenant, nobody else', async () => {
     const write = async (person: string, place: string) =>
       (await put(person, place, place === platform ? ratio : ttl, { value: place === platform ? 0.5 : 60 })).status
     for (const [person, statuses] of Object.entries({
@@ -175,7 +175,7 @@ describe('setting', () => {
     await clear()
   })
 
-  test('DE-20 a foreign scope and one that does not exist answer alike', async () => {
+  test('AU-05 a foreign scope and one that does not exist answer alike', async () => {
     const bytes = async (method: string, path: string) => {
       const headers = { 'x-request-id': 'same' }
       const { status, text } = await live.call('alice', method, path, { headers, ...(method === 'GET' ? {} : { body: { value: 60 } }) })
@@ -192,7 +192,7 @@ describe('setting', () => {
       }
   })
 
-  test('DE-20 an archived project has its policy written after it was restored', async () => {
+  test('DE-21 an archived project has its policy written after it was restored', async () => {
     const made = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body: { name: 'Old', slug: 'old-policies' } })
     const place = `/api/v1/projects/${made.body.id}`
     await live.call('alice', 'POST', `${place}/archive`, { body: { reason: 'done' } })
@@ -268,12 +268,12 @@ describe('refused, and nothing changes', () => {
         await refused('alice', place, key, definitionOf(key as PolicyKey).default ?? 5, 'scope', `scope-${key}-${place.length}`)
   })
 
-  test('DE-20 a value that fits but would fill the record is too long', async () => {
+  test('HO-04 a value that fits but would fill the record is too long', async () => {
     const long = { workload: Array.from({ length: 200 }, (_, at) => `${at}`.padEnd(200, 'x')) }
     await refused('ada', platform, 'auth.iam_token_issuer.allowed_scopes', long, 'length', 'long-1')
   })
 
-  test('DE-20 a key that is not defined is no policy, in whatever letters', async () => {
+  test('HO-04 a key that is not defined is no policy, in whatever letters', async () => {
     const unknown = { status: 404, body: { code: 'policy_not_found' } }
     for (const key of ['no.such', 'constructor', 'auth', `${ttl}.`, 'auth.service_account_token_ttl_second'])
       for (const ask of [put('ada', platform, key, { value: 1 }), remove('ada', platform, key)]) expect(await ask).toMatchObject(unknown)
@@ -285,7 +285,7 @@ describe('refused, and nothing changes', () => {
       })
   })
 
-  test('DE-20 a hostile body is refused before anything is looked up', async () => {
+  test('HO-04 a hostile body is refused before anything is looked up', async () => {
     const send = (raw: string) => live.call('ada', 'PUT', `${platform}/values/${ttl}`, { raw })
     for (const raw of [
       '{"value":{"__proto__":{"x":1}}}',
@@ -307,14 +307,14 @@ describe('refused, and nothing changes', () => {
       expect(await put('ada', platform, ttl, { value: 60, ...more })).toMatchObject({ status: 400, body: { code: 'validation_error' } })
   })
 
-  test('DE-20 what the platform began with can be changed and not taken away; what is not set cannot be ended', async () => {
+  test('TI-06 what the platform began with can be changed and not taken away; what is not set cannot be ended', async () => {
     expect(await remove('ada', platform, ttl)).toMatchObject({ status: 409, body: { code: 'state_conflict' } })
     await clear()
     for (const place of [aurora, training])
       expect(await remove('alice', place, ttl)).toMatchObject({ status: 404, body: { code: 'policy_not_found' } })
   })
 
-  test('DE-20 the grace window has no value until an operator sets it, and none again when he ends it', async () => {
+  test('TI-06 the grace window has no value until an operator sets it, and none again when he ends it', async () => {
     expect(await remove('ada', platform, grace)).toMatchObject({ status: 404, body: { code: 'policy_not_found' } })
     expect((await put('ada', platform, grace, { value: 3600, expected_version: 0 })).status).toBe(200)
     expect(await settingOf('ada', platform, grace)).toMatchObject({ value: 3600, effective_value: 3600 })
@@ -324,7 +324,7 @@ describe('refused, and nothing changes', () => {
 })
 
 describe('two at once', () => {
-  test('DE-20 of two who saw the same version one is told that it changed', async () => {
+  test('HO-04 of two who saw the same version one is told that it changed', async () => {
     await clear()
     for (const [place, key] of [
       [platform, ratio],
@@ -347,7 +347,7 @@ describe('two at once', () => {
       }
   })
 
-  test('DE-20 who expects nothing waits for the other, and every version is there once', async () => {
+  test('HO-04 who expects nothing waits for the other, and every version is there once', async () => {
     await clear()
     const many = Array.from({ length: 12 }, (_, n) => put('ada', n % 2 === 0 ? aurora : training, invitation, { value: 3600 + n }))
     for (const { status } of await Promise.all(many)) expect(status).toBe(200)
@@ -363,7 +363,7 @@ describe('two at once', () => {
     }
   })
 
-  test('DE-20 the same key for the same change does it once', async () => {
+  test('HO-04 the same key for the same change does it once', async () => {
     const send = () =>
       live.call('alice', 'PUT', `${aurora}/values/${ttl}`, { body: { value: 77 }, headers: { 'idempotency-key': 'policy-once' } })
     const [one, other] = [await send(), await send()]

@@ -2,10 +2,8 @@ import type { PolicyValue } from '@gatehouse/contract/policies'
 import { systemProof } from '../authz/authorize.ts'
 import { lockPlatform } from '../authz/platform-queries.ts'
 import type { Work } from '../work/work.ts'
-import type { PolicyScope } from './policy-scope.ts'
+import { thePlatform } from './policy-scope.ts'
 import { writePolicyValue } from './set-policy-value.ts'
-
-const platform: PolicyScope = { scope_type: 'global', org_id: null, tenant_id: null, project_id: null }
 
 /**
  * What somebody with the installation's own keys and database password orders. A value that is missing or unreadable may be what keeps
@@ -16,5 +14,5 @@ export const setPolicyValueByOrder = async (
   { key, ...setting }: { key: string; value: unknown; reason: string; operator: string },
 ): Promise<PolicyValue> => {
   await work.tx.one(lockPlatform())
-  return writePolicyValue(work, systemProof('operator_script', 'platform.admin', platform), key, setting)
+  return writePolicyValue(work, systemProof('operator_script', 'platform.admin', thePlatform), key, setting)
 }
