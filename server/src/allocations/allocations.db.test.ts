@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { automationKey, keyOf } from '../../../test/access-stage.ts'
 import { type Scene, sceneOn } from '../../../test/allocation-scene.ts'
+import { alteredDatabase } from '../../../test/altered-database.ts'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
 
@@ -333,6 +334,22 @@ describe('who asks, and where', () => {
     const other = { 'x-project-id': project.borealis }
     for (const both of [await list('asha', undefined, other), await scene.ask({}, 'asha', { headers: other })])
       expect([both.status, both.body.code]).toEqual([400, 'validation_error'])
+  })
+
+  test('SG-23 for whoever has no right to a list nothing on it is looked at', async () => {
+    let reads = 0
+    const { url } = await live.replica((parts) => ({
+      ...parts,
+      database: alteredDatabase(parts.database, {
+        of: /from allocations\s+where project_id/,
+        after: async () => {
+          reads += 1
+        },
+      }),
+    }))
+    const list = async (who: string) => (await live.call(who, 'GET', `/api/v1/allocations?project_id=${project.aurora}`, {}, url)).status
+    expect([await list('bella'), await list('alice'), reads]).toEqual([404, 403, 0])
+    expect([await list('asha'), reads]).toEqual([200, 1])
   })
 
   test('SG-23 lists go page by page, by state, and hold what a single read shows and a rule does not hide', async () => {
