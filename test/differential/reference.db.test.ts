@@ -27,7 +27,7 @@ afterAll(async () => {
 const now = '2026-06-01T12:00:00.000Z'
 type Draft = ReturnType<typeof draftOf>
 
-/** An owner of tenant and project, who asks to create an allocation. */
+/** A member of tenant and project without a role, who asks to create an allocation. */
 const draftOf = (index: number) => {
   const id = (name: number) => `${index.toString(16).padStart(8, '0')}-0000-8000-8000-${name.toString(16).padStart(12, '0')}`
   const [actor, tenant, project, other] = [id(1), id(2), id(3), id(4)]
@@ -129,7 +129,7 @@ const sentences: [string, string, (draft: Draft) => unknown][] = [
     (d) => d.asks('tenant.shared_runtime.read', { project_id: null }) && d.tenantRole('tenant_owner'),
   ],
   [
-    'a member inherits nothing from a tenant viewer',
+    'an owner inherits nothing from who sees the bills',
     'permission_denied tenant in_code',
     (d) => d.asks('tenant.invoice.read') && d.tenantRole('tenant_owner'),
   ],
