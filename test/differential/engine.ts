@@ -17,6 +17,8 @@ export interface Question {
   readonly resource_id: string | null
   readonly tenant_id: string | null
   readonly project_id: string | null
+  /** Besides being the resource himself. */
+  readonly relations?: readonly Relation[]
   readonly attributes: RequestAttributes
   readonly token: {
     readonly tenant_id: string | null
@@ -53,7 +55,7 @@ export const judge = async (database: Database, questions: readonly Question[]):
       const { tenant_id, project_id } = question
       if (!isAction(action)) throw new Error(`${action} is not registered`)
       const isSelf = actor_type === 'user' && resource_type === 'user' && resource_id === actor_id
-      const relations: readonly Relation[] = isSelf ? ['self'] : []
+      const relations: readonly Relation[] = [...(isSelf ? (['self'] as const) : []), ...(question.relations ?? [])]
       const shared_runtime_id = resource_type === 'shared_runtime' ? resource_id : null
       const facts = factsOf(standings[index] ?? nobody({ id: actor_id }), chains[index]!, {
         actor: { type: actor_type, id: actor_id },

@@ -1,3 +1,6 @@
+import type { Chance } from './chance.ts'
+import type { Relation } from './question.ts'
+
 /** The registered actions by tier, and the built-in roles, typed from permissions.md and seed 002. What they mean is in reference.sql. */
 export type Tier = 'platform' | 'tenant' | 'project'
 
@@ -28,13 +31,29 @@ export const tierOf = (key: string): Tier => (Object.keys(keysOf) as Tier[]).fin
 /** Only the actor himself has them. */
 export const selfKeys = ['me.read', 'me.ssh_key.read', 'me.ssh_key.manage', 'tenant.user.leave', 'project.member.leave']
 
-/** No role has them and nobody can give them to people: they come with being a machine, or with standing to one resource. */
-const ofMachines = /^(?:auth|node|shared_runtime)\.|^me\.invitation\.accept$|^project\.access_grant\..*_own$/
+/** What standing so to a resource gives a person, for that resource. */
+const related: Record<Relation, readonly string[]> = {
+  invitee: ['me.invitation.accept'],
+  allocation_owner: ['project.access_grant.manage', 'project.access_grant.read', 'allocation.ssh_keys.write'],
+  grantee: ['project.access_grant.read_own', 'project.access_grant.revoke_own'],
+}
+export const ofOwners = related.allocation_owner
+const ofRelations = Object.values(related).flat()
+export const comesByRelation = (action: string): boolean => ofRelations.includes(action)
+/** Mostly the one that gives what is asked for, if any does. */
+export const relationsFor = (chance: Chance, action: string): Relation[] => {
+  const others = comesByRelation(action) ? 0.3 : 0.05
+  return (Object.keys(related) as Relation[]).filter((relation) => chance.is(related[relation].includes(action) ? 0.6 : others))
+}
+
+/** No role has them and nobody can give them to people: they come with being a machine. */
+const ofMachines = /^(?:auth|node|shared_runtime)\./
 /** What people are asked about: of what they never have, only now and then. */
 export const askedOfPeople: Record<Tier, readonly string[]> = {
   platform: keysOf.platform.filter((key) => !ofMachines.test(key)),
   tenant: keysOf.tenant.filter((key) => !ofMachines.test(key)),
-  project: keysOf.project.filter((key) => !ofMachines.test(key)),
+  // Twice what comes by relations: it comes in more ways.
+  project: [...keysOf.project.filter((key) => !ofMachines.test(key)), ...related.allocation_owner, ...related.grantee],
 }
 
 /** Registered, but in a custom role they mean nothing. */

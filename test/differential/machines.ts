@@ -1,5 +1,5 @@
 import { addRule, anyTime, bind, bindPlatform, customRole, type Draft } from './draft.ts'
-import { allKeys, builtinsOf } from './keys.ts'
+import { allKeys, builtinsOf, ofOwners } from './keys.ts'
 import { type PerturbationName, perturbAs, ruleOver } from './perturb.ts'
 import type { Question } from './question.ts'
 import { attributesOf } from './rules.ts'
@@ -37,6 +37,12 @@ const addNamesake = (draft: Draft): void => {
   rows.tenant_memberships.push({ id: id(), tenant_id: tenant, user_id: actor, deleted_at: null })
   rows.project_memberships.push({ id: id(), project_id: project, user_id: actor, deleted_at: null })
   bind(draft, 'tenant', tenant, builtins.get('tenant_owner')!.version)
+}
+
+/** As the owner of an allocation, which no machine is. */
+const asOwner = ({ question, chance }: Draft): void => {
+  question.action = chance.one(ofOwners)
+  question.relations = ['allocation_owner']
 }
 
 type Wrongs = Record<string, (draft: Draft) => void>
@@ -101,6 +107,7 @@ const wrongOfAccounts: Wrongs = {
     draft.question.actor_type = 'user'
     if (draft.chance.is(0.5)) addNamesake(draft)
   },
+  as_owner: asOwner,
 }
 
 export const serviceAccountWorld: MachineWorld = (ground) => {
@@ -189,6 +196,7 @@ const wrongOfOperators: Wrongs = {
     addNamesake(draft)
     bindPlatform(draft, 'platform_superadmin')
   },
+  as_owner: asOwner,
 }
 
 export const operatorWorld: MachineWorld = (ground) => {

@@ -34,10 +34,27 @@ export const mutants: readonly Mutant[] = [
     'the last of several elevations is named': ['(a.id < b.id ? -1 : 1))[0]', '(a.id < b.id ? 1 : -1))[0]'],
     'a locked rule does not stop an elevation': ['return locked ?', 'return locked && false ?'],
     'a plain rule stops an elevation': ['(rule.is_locked || !isLockedOnly) && ', ''],
+    'a lock of the platform’s does not stop an elevation': [
+      '(rule.is_locked || !isLockedOnly) && ',
+      `((rule.is_locked && rule.scope_type !== 'global') || !isLockedOnly) && `,
+    ],
     'nobody asks about membership': [`if (!isMember(action, input, entry)) return deny('membership_missing', scope)`, ''],
     'a disabled role is not told apart': [`by_disabled.has(action) ? 'role_disabled' : 'permission_denied'`, `'permission_denied'`],
     'a disabled role is enough': ['if (!allowed.has(action) && ', 'if (!allowed.has(action) && !by_disabled.has(action) && '],
     'any relation gives any key': ['relationKeys[relation].has(action)', 'relationKeys[relation].size > 0'],
+    'of several relations the first counts': [
+      'if (relationKeys[relation].has(action)) return true',
+      'return relationKeys[relation].has(action)',
+    ],
+    'machines have relations': [`if (actor.type !== 'user') return false\n  for`, 'for'],
+    'a relation needs no membership': [
+      `if (!isMember(action, input, entry)) return deny(`,
+      'if (!isMember(action, input, entry) && !isGivenByRelation(action, input)) return deny(',
+    ],
+    'what comes by a relation no rule takes away': [
+      'if (constraints.length === 0 || !isConstrainable(action))',
+      'if (constraints.length === 0 || !isConstrainable(action) || isGivenByRelation(action, input))',
+    ],
     'what is frozen cannot be read': ['if (is_read) return null', ''],
     'a suspended tenant is not frozen': [`if (tenant.is_suspended) return 'tenant'`, ''],
     'an archived project is not frozen': [`return project.is_archived ? 'project' : null`, 'return null'],
@@ -152,6 +169,15 @@ export const mutants: readonly Mutant[] = [
       `'terminal.connect': onMachines('service_account', 'override')`,
     ],
     'reading a bill is no read': [`'tenant.billing.read': at('tenant', 'read')`, `'tenant.billing.read': at('tenant')`],
+    'an invitation is nobody’s': [`invitee: new Set<Action>(['me.invitation.accept'])`, 'invitee: new Set<Action>()'],
+    'an owner of an allocation may not let others in': [
+      `allocation_owner: new Set<Action>(['project.access_grant.manage', `,
+      'allocation_owner: new Set<Action>([',
+    ],
+    'who was let in has what the owner has': [
+      `grantee: new Set<Action>([`,
+      `grantee: new Set<Action>(['project.access_grant.manage', 'project.access_grant.read', 'allocation.ssh_keys.write', `,
+    ],
     'a role definition can be put into a role': [
       `  'project.role.define',\n  'project.access_grant.read_own',`,
       `  'project.access_grant.read_own',`,
@@ -168,6 +194,10 @@ export const mutants: readonly Mutant[] = [
     'an exemption does not count': ['?? widestFirst.at(-1)!', '?? widestFirst[0]!'],
     'a disabled rule can be locked': ['rule.is_locked && isActive(rule)', 'rule.is_locked'],
     'a lock does not hold': ['widestFirst.find((rule) => rule.is_locked && isActive(rule)) ??', ''],
+    'a lock of the platform’s does not hold': [
+      'rule.is_locked && isActive(rule)',
+      `rule.is_locked && rule.scope_type !== 'global' && isActive(rule)`,
+    ],
     'disabled rules deny': ['.filter(isActive)', ''],
     'the narrowest rule decides': ['width(a) - width(b) || (a.key', 'width(b) - width(a) || (a.key'],
     'groups cover nothing': [`named.endsWith('.*') && `, 'false && '],

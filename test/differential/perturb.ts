@@ -201,7 +201,7 @@ const ask = ({ question, tenant, project }: Draft, action: string): void => {
 /** How often each, so that no reason is rare. */
 const weights: Record<PerturbationName, number> = {
   ...(Object.fromEntries(Object.keys(perturbations).map((name) => [name, 2])) as Record<PerturbationName, number>),
-  disable_role: 18,
+  disable_role: 24,
   disable_actor: 4,
   unknown_actor: 2,
   superadmin: 4,

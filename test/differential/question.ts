@@ -19,6 +19,9 @@ export interface Elevation {
   ends_at: string
 }
 
+/** How a person can stand to a resource, besides being it himself. */
+export type Relation = 'invitee' | 'allocation_owner' | 'grantee'
+
 export interface Question {
   id: number
   /** A person, where nothing is said. */
@@ -29,6 +32,8 @@ export interface Question {
   resource_id: string | null
   tenant_id: string | null
   project_id: string | null
+  /** Of the actor to the resource; none, where nothing is said. */
+  relations?: Relation[]
   /** Region, sku, gpus, flags, source_ip and time; any of them may be anything, or not there. */
   attributes: Record<string, unknown>
   token: Token | null

@@ -215,6 +215,54 @@ const sentences: [string, string, (draft: Draft) => unknown][] = [
     (d) => d.asks('tenant.user.leave', { resource_type: 'user', resource_id: d.other }),
   ],
   [
+    'an owner of an allocation manages who may enter it',
+    'allow project in_code',
+    (d) => d.asks('project.access_grant.manage', { relations: ['allocation_owner'] }),
+  ],
+  [
+    'an owner of an allocation needs a membership',
+    'membership_missing project in_code',
+    (d) => {
+      d.asks('project.access_grant.manage', { relations: ['allocation_owner'] })
+      d.rows.project_memberships = []
+    },
+  ],
+  [
+    'an owner of an allocation does not release it by that',
+    'permission_denied project in_code',
+    (d) => d.asks('allocation.release', { relations: ['allocation_owner'] }),
+  ],
+  ['who was let in can leave again', 'allow project in_code', (d) => d.asks('project.access_grant.revoke_own', { relations: ['grantee'] })],
+  [
+    'who was let in lets nobody in',
+    'permission_denied project in_code',
+    (d) => d.asks('project.access_grant.manage', { relations: ['grantee', 'invitee'] }),
+  ],
+  [
+    'what comes by a relation a rule can take away',
+    'policy_constraint_denied tenant policy_values',
+    (d) => d.asks('project.access_grant.revoke_own', { relations: ['grantee'] }) && d.rule({}, { actions: ['project.access_grant.*'] }),
+  ],
+  [
+    'an invitation is the invitee’s, who is no member yet',
+    'allow global in_code',
+    (d) => {
+      d.asks('me.invitation.accept', { relations: ['invitee'] })
+      d.rows.tenant_memberships = []
+      d.rule({}, { actions: ['me.*'], scope_type: 'global', tenant_id: null, is_locked: true, key: 'self' })
+    },
+  ],
+  [
+    'an invitation is nobody else’s',
+    'permission_denied global in_code',
+    (d) => d.asks('me.invitation.accept', { relations: ['grantee', 'allocation_owner'] }),
+  ],
+  [
+    'a machine has no relations',
+    'permission_denied project in_code',
+    (d) => d.asks('allocation.ssh_keys.write', { relations: ['allocation_owner'] }) && d.robot('project_member'),
+  ],
+  [
     'no rule takes away what belongs to the person',
     'allow global in_code',
     (d) => d.asks('me.read', { resource_type: 'user', resource_id: d.actor }) && d.rule({}, { actions: ['me.read'] }),

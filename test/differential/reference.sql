@@ -103,14 +103,16 @@ of_operators (key, delegated_by) as (values
   ('tenant.shared_runtime.read', null), ('shared_runtime.report', null), ('shared_runtime.credential.deliver', null),
   ('shared_runtime.allocation.read', null), ('shared_runtime.attach', 'attach'), ('shared_runtime.detach', 'detach')),
 -- They belong to the person: no role gives them and no rule takes them away. `project.read` is given both ways.
-personal (key, relation) as (values
-  ('me.read', 'self'),
-  ('me.ssh_key.read', 'self'),
-  ('me.ssh_key.manage', 'self'),
-  ('me.invitation.accept', 'invitee'),
-  ('tenant.user.leave', 'self'),
-  ('project.member.leave', 'self'),
-  ('tenant.project.read_own', 'tenant_member')),
+personal (key) as (values
+  ('me.read'), ('me.ssh_key.read'), ('me.ssh_key.manage'), ('me.invitation.accept'), ('tenant.user.leave'), ('project.member.leave'),
+  ('tenant.project.read_own')),
+-- What a person has for one resource by how he stands to it.
+related (relation, key) as (values
+  ('self', 'me.read'), ('self', 'me.ssh_key.read'), ('self', 'me.ssh_key.manage'), ('self', 'tenant.user.leave'), ('self', 'project.member.leave'),
+  ('invitee', 'me.invitation.accept'),
+  ('allocation_owner', 'project.access_grant.manage'), ('allocation_owner', 'project.access_grant.read'),
+  ('allocation_owner', 'allocation.ssh_keys.write'),
+  ('grantee', 'project.access_grant.read_own'), ('grantee', 'project.access_grant.revoke_own')),
 -- The baseline table of seed 002, then the column "first role that has it" of permissions.md.
 written (role, keys) as (values
   ('platform_superadmin', 'authorization.override.all'),
@@ -160,14 +162,18 @@ said as (
   from differential_questions q),
 placed as materialized (
   select said.id, coalesce(said.actor_type, 'user') as actor_type, said.actor_id, said.action, said.resource_type, said.attributes, said.token, said.elevations, said.now,
-    registry.tier, registry.is_eligible, personal.relation,
+    registry.tier, registry.is_eligible, said.action in (select key from personal) as is_personal,
     said.action ~ '\.read(_own)?$' or said.action in ('platform.authz.evaluate', 'auth.token.introspect') as is_read,
-    said.resource_type = 'user' and said.resource_id is not distinct from said.actor_id and coalesce(said.actor_type, 'user') = 'user' as is_self,
+    -- Machines have no relations.
+    coalesce(said.actor_type, 'user') = 'user' and exists (
+      select from related where related.key = said.action and case related.relation
+        when 'self' then said.resource_type = 'user' and said.resource_id = said.actor_id
+        else said.relations ? related.relation
+      end) as is_related,
     case when said.resource_type = 'shared_runtime' then said.resource_id end as runtime,
     place.tenant, place.project, place.project_state
   from said
   join registry on registry.key = said.action
-  left join personal on personal.key = said.action
   left join projects p on p.id = said.said_project
   cross join lateral (
     select
@@ -181,7 +187,7 @@ placed as materialized (
     where said.said_project is not null and said.said_tenant is not null and said.said_tenant is distinct from p.org_id) place),
 standing as materialized (
   select placed.id, placed.actor_type, placed.actor_id, placed.action, placed.resource_type, placed.attributes, placed.elevations, placed.now,
-    placed.tier, placed.is_eligible, placed.relation, placed.is_read, placed.is_self, placed.runtime, placed.tenant, placed.project, placed.project_state,
+    placed.tier, placed.is_eligible, placed.is_personal, placed.is_read, placed.is_related, placed.runtime, placed.tenant, placed.project, placed.project_state,
     case placed.actor_type
       when 'user' then u.id is null or u.disabled_at is not null
       when 'service_account' then sa.id is null or sa.state <> 'active'
@@ -308,8 +314,8 @@ before_rules as materialized (
     s.is_by_class or case s.actor_type
       when 'shared_runtime_operator' then s.is_listed
       else held.is_given
-        or coalesce(s.relation = 'self' and s.is_self, false)
-        or coalesce(s.relation = 'tenant_member' and s.in_tenant, false)
+        or s.is_related
+        or (s.action = 'tenant.project.read_own' and s.in_tenant)
         or (s.action = 'project.read' and s.in_project)
     end as is_permitted,
     held.is_given_disabled,
@@ -329,7 +335,7 @@ rule as materialized (
 -- Only where an answer can still depend on them; what belongs to the person no rule reaches.
 open_to_rules as materialized (
   select * from before_rules
-  where not is_disabled and is_within_token and not (has_override and is_eligible) and relation is null
+  where not is_disabled and is_within_token and not (has_override and is_eligible) and not is_personal
     and (elevation_id is not null or (is_member and is_permitted and frozen_scope is null))),
 on_chain as (
   select b.id, rule.* from open_to_rules b join rule on rule.scope_type = 'global'

@@ -239,7 +239,7 @@ export const prepareQuestions = async (client: pg.Client): Promise<void> => {
   await client.query('set jit = off')
   await client.query(`create unlogged table differential_questions (
     id int primary key, actor_id uuid, action text, resource_type text, resource_id uuid, tenant_id uuid, project_id uuid,
-    attributes jsonb, token jsonb, elevations jsonb, now timestamptz, actor_type text)`)
+    attributes jsonb, token jsonb, elevations jsonb, now timestamptz, actor_type text, relations jsonb)`)
   // Somebody who has a role twice must be judged too.
   await client.query('drop index tenant_role_bindings_one_per_role, project_role_bindings_one_per_role')
   await client.query('create table differential_mirror as select role_version_id, permission_key from role_permissions')

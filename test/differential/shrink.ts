@@ -28,6 +28,7 @@ const smaller = function* (batch: WorldBatch): Generator<WorldBatch> {
     }
   }
   for (let at = 0; at < question.elevations.length; at += 1) yield asking({ elevations: without(question.elevations, at) })
+  if (question.relations?.length) yield asking({ relations: [] })
   if (question.token) yield asking({ token: null })
   for (const name of Object.keys(question.attributes))
     yield asking({ attributes: Object.fromEntries(Object.entries(question.attributes).filter(([other]) => other !== name)) })

@@ -31,7 +31,7 @@ afterAll(async () => {
   await live.stop()
 })
 
-/** What the API can be asked: actors without tokens and elevations, at this moment, by somebody who may ask about everybody. */
+/** What the API can be asked: actors without tokens, elevations and relations, at this moment, by somebody who may ask about everybody. */
 const askable = (batch: WorldBatch): WorldBatch => {
   const now = Date.now()
   // What ends within seconds would end between the two answers.
@@ -62,6 +62,7 @@ const askable = (batch: WorldBatch): WorldBatch => {
         questions: world.questions.map((question) => ({
           ...question,
           token: null,
+          relations: [],
           elevations: [],
           now: new Date(now).toISOString(),
           // The clock goes on between the two answers; the time that rules look at must not.

@@ -1,6 +1,6 @@
 import { chanceOf } from './chance.ts'
 import { addRule, anyTime, type Builtins, bind, bindPlatform, customRole, type Draft } from './draft.ts'
-import { allKeys, askedOfPeople, builtinsOf, keysOf, selfKeys, type Tier } from './keys.ts'
+import { allKeys, askedOfPeople, builtinsOf, comesByRelation, keysOf, relationsFor, selfKeys, type Tier } from './keys.ts'
 import { type MachineType, type MachineWorld, operatorWorld, serviceAccountWorld } from './machines.ts'
 import { perturb, ruleOver } from './perturb.ts'
 import type { Question } from './question.ts'
@@ -59,6 +59,7 @@ const askAbout = (draft: Omit<Draft, 'question'>, action: string): Question => {
     resource_id,
     tenant_id: tier === 'platform' && chance.is(0.7) ? null : tenant,
     project_id: inProject && tier !== 'platform' ? project : null,
+    relations: relationsFor(chance, action),
     attributes: attributesOf(chance, 0.04),
     token: null,
     elevations: [],
@@ -69,8 +70,9 @@ const askAbout = (draft: Omit<Draft, 'question'>, action: string): Question => {
 /** Gives the actor what the question needs, in one of the ways there are. */
 const grant = (draft: Draft): void => {
   const { chance, tier, question, tenant, project, builtins } = draft
+  if (comesByRelation(question.action) && chance.is(0.6)) return
   if (tier === 'platform') {
-    if (!selfKeys.includes(question.action)) bindPlatform(draft, chance.is(0.85) ? 'platform_ops' : 'platform_superadmin')
+    if (!/^me\./.test(question.action)) bindPlatform(draft, chance.is(0.85) ? 'platform_ops' : 'platform_superadmin')
     return
   }
   const scope = tier === 'tenant' ? tenant : project
@@ -88,8 +90,8 @@ const furnish = (draft: Draft): void => {
   if (chance.is(0.15)) bind(draft, 'tenant', tenant, builtins.get(chance.one(builtinsOf.tenant))!.version)
   if (chance.is(0.15)) bind(draft, 'project', project, builtins.get(chance.one(builtinsOf.project))!.version)
   if (chance.is(0.05)) bindPlatform(draft, 'platform_user')
-  // Once he was one.
-  if (chance.is(0.05)) {
+  // Once he was one; who still is by the old column, oftener.
+  if (chance.is(rows.users[0]!.role === 'admin' ? 0.35 : 0.05)) {
     const role_definition_id = builtins.get('platform_superadmin')!.definition
     rows.platform_role_bindings.push({ id: id(), principal_id: actor, role_definition_id, deleted_at: draft.question.now })
   }

@@ -1,6 +1,6 @@
 import type { Condition } from '@gatehouse/contract/conditions'
 import fc from 'fast-check'
-import { type Action, actions, overridePermission } from '../../server/src/authz/actions.ts'
+import { type Action, actions, overridePermission, type Relation } from '../../server/src/authz/actions.ts'
 import { builtinRoleNames, tierOf } from '../../server/src/authz/catalogue.ts'
 import type { Elevation, TokenBounds } from '../../server/src/authz/decide.ts'
 import { type Facts, factsOf } from '../../server/src/authz/facts.ts'
@@ -23,6 +23,8 @@ export interface World {
   is_archived: boolean
   place: 'platform' | 'tenant' | 'project'
   is_self: boolean
+  /** Besides being it himself. */
+  relations?: Relation[]
   token: TokenBounds | null
   elevations: Elevation[]
   constraints: Constraint[]
@@ -166,6 +168,7 @@ export const aWorld: fc.Arbitrary<World> = fc.record({
   is_archived: often(false),
   place: fc.constantFrom('project', 'project', 'tenant', 'platform'),
   is_self: fc.boolean(),
+  relations: fc.subarray<Relation>(['invitee', 'allocation_owner', 'grantee']),
   token: fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: aToken }),
   elevations: someElevations,
   constraints: someConstraints,
@@ -184,7 +187,7 @@ const standingOfAccount = (row: StandingRow) => {
  * people do: the product reads nothing of them yet, and the engine knows them all the same.
  */
 export const factsIn = (world: World, named = ids): Facts => {
-  const { actor, place, is_self, token, elevations, constraints, attributes } = world
+  const { actor, place, is_self, relations = [], token, elevations, constraints, attributes } = world
   const row: StandingRow = {
     actor_id: actor.id,
     is_disabled: actor.is_disabled,
@@ -205,7 +208,7 @@ export const factsIn = (world: World, named = ids): Facts => {
       id: null,
       tenant_id: place === 'platform' ? null : named.tenant,
       project_id: place === 'project' ? named.project : null,
-      relations: is_self ? ['self'] : [],
+      relations: is_self ? ['self', ...relations] : relations,
     },
     resource_type: is_self ? 'user' : 'project',
     attributes,
