@@ -1,12 +1,16 @@
 import type { Question } from './question.ts'
 import { noRows, type Rows } from './rows.ts'
+import type { Rule } from './rules.ts'
 import type { Builtins, World, WorldBatch } from './worlds.ts'
 
 /** Every combination of what the steps of a decision ask about: nothing is left to chance here. */
 const both = [false, true] as const
 const roles = ['none', 'active', 'disabled'] as const
 const tokens = ['none', 'inside', 'outside'] as const
-const rules = ['none', 'tenant', 'tenant locked', 'project', 'project locked', 'tenant, exempted', 'tenant locked, exempted'] as const
+const rules = [
+  ...(['none', 'tenant', 'tenant locked', 'project', 'project locked', 'tenant, exempted', 'tenant locked, exempted'] as const),
+  ...(['global', 'global, exempted', 'global locked, exempted'] as const),
+]
 
 // Of each tier: eligible for override or not, read or not.
 const actions = {
@@ -15,6 +19,8 @@ const actions = {
 }
 const asked = Object.values(actions).flat()
 const now = '2026-06-01T12:00:00.000Z'
+
+const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0')
 
 /** All combinations of one value of each. */
 const product = <T extends Record<string, readonly unknown[]>>(choices: T): { [K in keyof T]: T[K][number] }[] =>
@@ -29,9 +35,19 @@ const askings = product({ action: asked, token: tokens, is_elevated: both })
 
 export const combinations = lands.length * people.length * askings.length
 
-const hex = (value: number, digits: number) => value.toString(16).padStart(digits, '0')
+type Land = (typeof lands)[number]
+const ruleOf = ({ rule: said }: Land) => {
+  const [named, exempted] = said.split(', ')
+  const [scope, locked] = named!.split(' ') as [Rule['scope_type'] | 'none', string?]
+  return { scope, is_locked: locked !== undefined, is_exempted: exempted !== undefined }
+}
 
-const worldOf = (land: (typeof lands)[number], index: number, builtins: Builtins): World => {
+const rule = (scope_type: Rule['scope_type'], is_locked: boolean): Rule => ({
+  ...{ constraint_id: `ffffffff-0000-8000-8000-${hex(0, 12)}`, version: 1, key: 'rule', scope_type, tenant_id: null, project_id: null },
+  ...{ actions: asked, condition: {}, time_zone: 'UTC', is_locked, state: 'active', replaced_at: null },
+})
+
+const worldOf = (land: Land, index: number, builtins: Builtins): World => {
   let made = 0
   const id = () => {
     made += 1
@@ -42,15 +58,11 @@ const worldOf = (land: (typeof lands)[number], index: number, builtins: Builtins
   rows.organizations.push({ id: tenant, state: land.is_suspended ? 'suspended' : 'active', deleted_at: null })
   rows.projects.push({ id: project, org_id: tenant, state: land.is_archived ? 'archived' : 'active' })
 
-  const addRule = (scope_type: 'tenant' | 'project', is_locked: boolean, state: 'active' | 'disabled' = 'active') =>
-    rows.policy_constraints.push({
-      ...{ constraint_id: id(), version: 1, key: 'rule', scope_type, is_locked, state, condition: {}, time_zone: 'UTC', replaced_at: null },
-      ...{ tenant_id: scope_type === 'tenant' ? tenant : null, project_id: scope_type === 'project' ? project : null },
-      actions: asked,
-    })
-  const [scope, isExempted] = land.rule.split(', ')
-  if (land.rule !== 'none') addRule(scope!.startsWith('tenant') ? 'tenant' : 'project', scope!.endsWith('locked'))
-  if (isExempted) addRule('project', false, 'disabled')
+  const { scope, is_locked, is_exempted } = ruleOf(land)
+  const inProject = { constraint_id: id(), tenant_id: null, project_id: project }
+  if (scope === 'tenant') rows.policy_constraints.push({ ...rule(scope, is_locked), constraint_id: id(), tenant_id: tenant })
+  if (scope === 'project') rows.policy_constraints.push({ ...rule(scope, is_locked), ...inProject })
+  if (is_exempted) rows.policy_constraints.push({ ...rule('project', false), ...inProject, state: 'disabled' })
 
   // One role of each tier and state, which gives all that is asked.
   const versions = Object.fromEntries(
@@ -111,15 +123,22 @@ const addPerson = (rows: Rows, id: () => string, person: (typeof people)[number]
   })
 }
 
-/** All of them, in batches of a few lands each. */
+/** All of them, in batches of a few lands each; what is global the lands of a batch share. */
 export const exhaustiveBatches = (builtins: Builtins, landsPerBatch = 2): WorldBatch[] => {
-  const worlds = lands.map((land, index) => worldOf(land, index, builtins))
+  const shared = Map.groupBy(lands.entries(), ([, land]) => {
+    const { scope, is_locked } = ruleOf(land)
+    return scope === 'global' ? `global ${is_locked}` : 'none'
+  })
   const batches: WorldBatch[] = []
-  for (let first = 0; first < worlds.length; first += landsPerBatch) {
-    const some = worlds.slice(first, first + landsPerBatch)
-    let id = 0
-    for (const { questions } of some) for (const question of questions) question.id = id++
-    batches.push({ globals: [], platform_role_source: 'bindings', disabled_builtins: [], forced_keys: [], worlds: some })
-  }
+  for (const alike of shared.values())
+    for (let first = 0; first < alike.length; first += landsPerBatch) {
+      const some = alike.slice(first, first + landsPerBatch)
+      const { scope, is_locked } = ruleOf(some[0]![1])
+      const worlds = some.map(([index, land]) => worldOf(land, index, builtins))
+      let id = 0
+      for (const { questions } of worlds) for (const question of questions) question.id = id++
+      const globals = scope === 'global' ? [rule(scope, is_locked)] : []
+      batches.push({ globals, platform_role_source: 'bindings', disabled_builtins: [], forced_keys: [], worlds })
+    }
   return batches
 }

@@ -45,7 +45,9 @@ beforeAll(async () => {
         layOut((builtins) => batchOf(seed, 0, count, builtins, ruled)),
   )
   const laid: Asked[] = []
-  for (const lay of [...worlds, () => layOut((builtins) => exhaustiveBatches(builtins, 1)[8]!)]) laid.push(await lay())
+  // One with a rule of the tenant's, and one with a locked rule of the platform's.
+  const exhaustive = [8, -1].map((at) => () => layOut((builtins) => exhaustiveBatches(builtins, 1).at(at)!))
+  for (const lay of [...worlds, ...exhaustive]) laid.push(await lay())
   await writeFile(asked, JSON.stringify(laid))
 })
 afterAll(async () => {
