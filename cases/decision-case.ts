@@ -20,6 +20,10 @@ export interface GivenTier {
   disabled_roles?: string[]
   permissions?: string[]
   disabled_permissions?: string[]
+  /** Of what is disabled here: for new bindings only, and the grace of those there are is running, or over. */
+  grace?: 'running' | 'over'
+  /** What a custom role holds in its current version, where he is bound to an earlier one. The engine is not told. */
+  newer_permissions?: string[]
 }
 interface GivenElevation {
   scope: ScopeType
@@ -80,10 +84,14 @@ const keysOf = (tier: Tier, names: readonly string[] = []): string[] =>
     if (!isBuiltinRole(name) || tierOf(name) !== tier) throw new Error(`a case gives ${name} at the ${tier}'s tier`)
     return [...permissionsOf(name)]
   })
-const grantsOf = (tier: Tier, { roles, disabled_roles, permissions = [], disabled_permissions = [] }: GivenTier = {}): Grants => ({
-  allowed: new Set([...keysOf(tier, roles), ...permissions]),
-  by_disabled: new Set([...keysOf(tier, disabled_roles), ...disabled_permissions]),
-})
+const grantsOf = (tier: Tier, { roles, disabled_roles, permissions = [], disabled_permissions = [], grace }: GivenTier = {}): Grants => {
+  const disabled = [...keysOf(tier, disabled_roles), ...disabled_permissions]
+  const isInGrace = grace === 'running'
+  return {
+    allowed: new Set([...keysOf(tier, roles), ...permissions, ...(isInGrace ? disabled : [])]),
+    by_disabled: new Set(isInGrace ? [] : disabled),
+  }
+}
 
 /** A question lies where its action is judged, if it does not say otherwise; a project's record is in the project. */
 export const placeOf = (action: Action, { resource }: Given): Tier =>

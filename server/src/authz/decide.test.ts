@@ -42,6 +42,7 @@ describe('the rows as a whole', () => {
     ]
     const inTier = [
       ...['is_member', 'is_suspended', 'is_archived', 'is_eligible', 'roles', 'disabled_roles', 'permissions', 'disabled_permissions'],
+      ...['grace', 'newer_permissions'],
     ]
     const inRule = ['scope', 'key', 'actions', 'condition', 'time_zone', 'is_locked', 'state']
     for (const { given, ...row } of cases) {
