@@ -74,7 +74,7 @@ const giftMissing = (judged: Judged): string => {
   return `${[first[0]!.toUpperCase() + first.slice(1), ...others].join('; or ')}.`
 }
 
-/** To stand so to a resource is enough; only that one is the person himself can be said in a question. */
+/** To stand so to the resource is enough, for whoever belongs where it is judged. */
 const relationWords: Readonly<Record<Relation, string>> = {
   self: 'the resource must be the actor’s own record',
   invitee: 'the invitation must be one to the actor',
