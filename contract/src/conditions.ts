@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { actorTypes } from './operation.ts'
 import { Exactly, Named, OneOf } from './shapes.ts'
 
 /** What a rule can look at. Which action carries which of them is in the action registry. */
@@ -18,6 +19,12 @@ export type AttributeName = (typeof attributeNames)[number]
 const maybe = Type.Optional
 const Word = Type.String({ minLength: 1, maxLength: 100, pattern: '^[!-~]+$' })
 const Words = Type.Array(Word, { minItems: 1, maxItems: 100 })
+/** Of any words, so that what was written before a type was taken away can still be told; whoever writes one is held to the list. */
+const ActorTypes = Type.Array(Word, {
+  minItems: 1,
+  maxItems: 100,
+  description: `Types of actors: ${actorTypes.map((type) => `\`${type}\``).join(', ')}.`,
+})
 const Weekdays = Type.Array(Type.Integer({ minimum: 1, maximum: 7 }), { minItems: 1, maxItems: 7, description: '1 is Monday.' })
 const Ranges = Type.Array(Type.String({ minLength: 3, maxLength: 43, pattern: '^[0-9a-fA-F.:]+/[0-9]{1,3}$' }), {
   minItems: 1,
@@ -31,7 +38,7 @@ const Membership = Exactly({
   region: maybe(Words),
   sku: maybe(Words),
   resource_type: maybe(Words),
-  actor_type: maybe(Words),
+  actor_type: maybe(ActorTypes),
   weekday: maybe(Weekdays),
 })
 const Amount = Exactly({ gpus: Type.Integer({ minimum: 0, maximum: 1_000_000 }) })

@@ -1,4 +1,5 @@
 import type { Condition } from '@gatehouse/contract/conditions'
+import { actorTypes } from '@gatehouse/contract/operation'
 import { describe, expect, test } from 'vitest'
 import { actions } from '../authz/actions.ts'
 import { type ConstraintDocument, faultsOfConstraint } from './constraint-document.ts'
@@ -102,6 +103,23 @@ describe('attributes', () => {
 })
 
 describe('values', () => {
+  test('DE-10 a type of actor that there is not is refused, by its place, wherever it stands', () => {
+    expect(faults({ condition: { in: { actor_type: [...actorTypes] } } })).toEqual([])
+    expect(faults({ condition: { in: { actor_type: ['service_account', 'servce_account'] } } })).toEqual([
+      'condition/in/actor_type/1 is not a type of actor',
+    ])
+    const deep: Condition = { any: [{ not: { not_in: { actor_type: ['User'] } } }], not: { in: { actor_type: ['system', 'toString'] } } }
+    expect(faults({ condition: deep })).toEqual([
+      'condition/any/0/not/not_in/actor_type/0 is not a type of actor',
+      'condition/not/in/actor_type/0 is not a type of actor',
+      'condition/not/in/actor_type/1 is not a type of actor',
+    ])
+  })
+
+  test('DE-10 a type of resource may be any word, for whoever asks the engine brings his own', () => {
+    expect(faults({ condition: { in: { resource_type: ['allocation', 'a_thing_of_somebody'] } } })).toEqual([])
+  })
+
   test.for([
     ...['0.0.0.0/0', '10.0.0.0/8', '192.0.2.1/32', '::/0', '2001:db8::/32', '::1/128', 'FE80::/10'].map((range) => [range, undefined]),
     ...[

@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import type { AttributeName, Condition } from '@gatehouse/contract/conditions'
+import { actorTypes } from '@gatehouse/contract/operation'
 import type { PolicyScopeType } from '@gatehouse/contract/policies'
 import { type Action, isAction, isConstrainable, isForGlobalRules, actions as registry } from '../authz/actions.ts'
 import { carriedBy } from '../authz/attributes.ts'
@@ -61,24 +62,34 @@ const faultOfRange = (range: string): string | undefined => {
   return undefined
 }
 
+/** What is misspelled would hold for nobody, and its author would believe that it did. Types of resources are open: whoever asks names his own. */
+const faultOfActorType = (type: string): string | undefined =>
+  actorTypes.some((each) => each === type) ? undefined : 'is not a type of actor'
+
+const faultOfValue: Partial<Record<AttributeName, (listed: string) => string | undefined>> = {
+  source_ip: faultOfRange,
+  actor_type: faultOfActorType,
+}
+
+const faultsOfValues = (attribute: AttributeName, listed: readonly string[], field: string): Fault[] =>
+  listed.flatMap((value, index) => {
+    const message = faultOfValue[attribute]?.(value)
+    return message === undefined ? [] : [fault(`${field}/${index}`, message)]
+  })
+
 interface Test {
   readonly attribute: AttributeName
   readonly field: string
   readonly faults: readonly Fault[]
 }
 
-const testOf = (operator: string, attribute: string, listed: unknown, field: string): Test => ({
-  attribute: attribute as AttributeName,
+const testOf = (operator: string, attribute: AttributeName, listed: unknown, field: string): Test => ({
+  attribute,
   field,
   faults: [
     // From and until may be the same minute.
     ...(Array.isArray(listed) && operator !== 'between' ? repeated(listed, field) : []),
-    ...(attribute === 'source_ip'
-      ? (listed as readonly string[]).flatMap((range, index) => {
-          const message = faultOfRange(range)
-          return message === undefined ? [] : [fault(`${field}/${index}`, message)]
-        })
-      : []),
+    ...(Array.isArray(listed) ? faultsOfValues(attribute, listed, field) : []),
   ],
 })
 
@@ -93,7 +104,9 @@ const testsIn = (condition: Condition, at: string): Test[] =>
       const doubled = repeated(names, field)
       return names.map((attribute, index) => ({ attribute, field: `${field}/${index}`, faults: index === 0 ? doubled : [] }))
     }
-    return Object.entries(tested).map(([attribute, listed]) => testOf(operator, attribute, listed, `${field}/${attribute}`))
+    return Object.entries(tested).map(([attribute, listed]) =>
+      testOf(operator, attribute as AttributeName, listed, `${field}/${attribute}`),
+    )
   })
 
 /** Every decision that a rule covers judges all of its tests. */
