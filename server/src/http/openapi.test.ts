@@ -88,6 +88,16 @@ const headersOf = (id: string) =>
     .parameters.filter((each) => each.in === 'header')
     .map(({ name }) => name)
 
+test('HO-04 DE-14 whoever asks the engine reads what it takes to ask about himself, and what about others', () => {
+  for (const id of ['authz.decide', 'authz.decide_batch', 'authz.explain'])
+    expect(byId(id).description).toContain(
+      '**Permission:** about oneself `me.read`; about others `project.role.read`, or else `tenant.role.read`, or else `platform.authz.evaluate`.',
+    )
+  // Alternatives that are all about others, or all about oneself, stand as they are.
+  expect(byId('me.read').description).toContain('**Permission:** `me.read`.')
+  expect(byId('policy.value.list_of_project').description).toContain('**Permission:** `project.policy.read`, or else `tenant.policy.read`.')
+})
+
 test('MI-08 MI-10 what is recorded says so: every change, and what is read where an operator reads it', () => {
   const saying = (text: string) => described.filter(({ description }) => description.includes(text)).map(({ operationId }) => operationId)
   const reads = operations.filter(({ effect }) => effect === 'read')

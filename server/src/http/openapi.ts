@@ -49,12 +49,19 @@ const recorded = ({ effect, actors }: Operation): string | undefined => {
   return '**Recorded** in the audit log each time that an operator of a shared runtime reads it.'
 }
 
+/** The alternatives in their order. What is one's own gives nothing about anybody else, though one of both is enough. */
+const permission = ({ actions }: Operation): string => {
+  const [own, others] = [actions.filter(isOwn), actions.filter((action) => !isOwn(action))].map((some) => codes(some).join(', or else '))
+  return own && others ? `about oneself ${own}; about others ${others}` : own || others!
+}
+const isOwn = (action: string): boolean => action.startsWith('me.')
+
 const description = (operation: Operation): string => {
-  const { summary, description: more, actions, actors, is_secret_reply, listener } = operation
+  const { summary, description: more, actors, is_secret_reply, listener } = operation
   return [
     summary,
     more,
-    `**Permission:** ${codes(actions).join(', or else ')}.`,
+    `**Permission:** ${permission(operation)}.`,
     `**Admitted actors:** ${codes(actors).join(', ')}.`,
     ofOperators(operation),
     listener === 'nodes' ? '**Asked** at the nodes’ own door (`GATEHOUSE_NODES_URL`), and nowhere else.' : undefined,
