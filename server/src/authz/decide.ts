@@ -222,6 +222,7 @@ const noRules: readonly Constraint[] = []
 
 /** The rule that denies this request, if one does. */
 export const denyingRule = (action: Action, input: DecisionInput, isLockedOnly?: boolean): Constraint | undefined => {
+  if (input.constraints.length === 0) return undefined
   const rules = rulesOver(action, input, isLockedOnly)
   if (rules.length === 0) return undefined
   const described = describedBy(input)

@@ -332,7 +332,8 @@ const asked = async ({ action, given }: Pick<DecisionCase, 'action' | 'given'>, 
         ...(place === 'platform' ? {} : { tenant_id: tenant }),
         ...(place === 'project' ? { project_id: project } : {}),
       },
-      ...(given.attributes ? { attributes: given.attributes } : {}),
+      // Where he asks from would be taken for the address, if none is said.
+      attributes: { source_ip: null, ...given.attributes },
     },
   })
   const { decision, reason_code, applied_scope, policy_source } = body

@@ -1,3 +1,4 @@
+import type { Relation } from '../authz/actions.ts'
 import { requireAllowed } from '../authz/authorize.ts'
 import { defaultPlatformRole } from '../authz/catalogue.ts'
 import { type Decision, decide } from '../authz/decide.ts'
@@ -12,13 +13,16 @@ import type { Constraint } from '../policies/constraint.ts'
 import { wantChain } from '../policies/constraint-chain.ts'
 import { inTurns } from './in-turns.ts'
 import type { AskedActor, PlacedQuestion } from './question.ts'
-import { everything, isAllowed, isThere, type Readable, readableTo, standingIn, veiled } from './veil.ts'
+import { wantRelations } from './relations.ts'
+import { everything, isAllowed, isThere, type Readable, readableTo, rulesReadableTo, standingIn, unseen, veiled } from './veil.ts'
 
 export interface Judged {
   readonly asked: PlacedQuestion
   readonly facts: Facts
   readonly decision: Decision
+  /** The scopes whose roles the caller may read, and those whose rules. */
   readonly readable: Readable
+  readonly rules: Readable
 }
 
 export const isCaller = (caller: AskedActor, actor: AskedActor) => caller.type === actor.type && caller.id === actor.id
@@ -38,26 +42,32 @@ interface Ground {
   readonly callers: Standing | undefined
   readonly theirs: Standing | undefined
   readonly constraints: readonly Constraint[]
+  /** How the actor stands to the resource, as far as the question itself does not say it. */
+  readonly relations: readonly Relation[]
 }
+const none: readonly Relation[] = []
 
 /** All that these questions rest on, true at one moment: of each the standings and the rules. */
 const readFor = async (caller: AskedActor, fresh: FreshReader, questions: readonly PlacedQuestion[]) => {
   const wanted: Wanted<unknown>[] = []
   const wants = (one: Wanted<unknown>): number => wanted.push(one) - 1
+  const maybeWants = (one: Wanted<unknown> | null): number | null => (one ? wants(one) : null)
   const places = questions.map((asked) => ({
     asked,
     callers: wants(wantOf(caller, asked)),
-    theirs: isCaller(caller, asked.actor) ? null : wants(wantOf(asked.actor, asked)),
+    theirs: maybeWants(isCaller(caller, asked.actor) ? null : wantOf(asked.actor, asked)),
     constraints: wants(wantChain(asked.place)),
+    relations: maybeWants(wantRelations(asked)),
   }))
   const groundsIn = ({ moment, values }: Known<Wanted<unknown>[]>) => ({
     moment,
     grounds: places.map(
-      ({ asked, callers, theirs, constraints }): Ground => ({
+      ({ asked, callers, theirs, constraints, relations }): Ground => ({
         asked,
         callers: values[callers] as Standing | undefined,
         theirs: theirs === null ? undefined : (values[theirs] as Standing | undefined),
         constraints: (values[constraints] ?? []) as readonly Constraint[],
+        relations: relations === null ? none : ((values[relations] ?? none) as readonly Relation[]),
       }),
     ),
   })
@@ -87,16 +97,22 @@ export const judgeQuestions = async <Told>(
   let hasAskedAboutSelf = false
   // How often a tenant of strangers changed is nobody's business, nor that there is one.
   const known: string[] = []
-  const told = await inTurns(grounds, ({ asked, theirs, constraints, callers: found }) => {
-    const { actor, action, place, resource_type, attributes } = asked
+  const told = await inTurns(grounds, ({ asked, theirs, constraints, relations, callers: found }) => {
+    const { actor, action, resource_type, attributes } = asked
+    const place = relations.length === 0 ? asked.place : { ...asked.place, relations: [...asked.place.relations, ...relations] }
     const isSelf = isCaller(caller, actor)
-    const callers = standingIn(caller, found)
+    let callers = standingIn(caller, found)
     if (place.tenant_id !== null && mayKnow(callers, now)) known.push(place.tenant_id)
+    else callers = unseen(callers, now)
     let standing = callers
     let readable = everything
+    let asOther: Facts | undefined
     if (!isSelf) {
-      const asOther = { actor: caller, place: { ...place, relations: [] }, resource_type: asked.kind.type, attributes: { source_ip }, now }
-      const facts = factsOf(callers, constraints, asOther)
+      const theirPlace = { ...place, relations: [] }
+      const facts = factsOf(callers, constraints, {
+        ...{ actor: caller, place: theirPlace, resource_type: asked.kind.type, attributes: { source_ip }, now },
+      })
+      asOther = facts
       readable = readableTo(facts, isAllowed('platform.authz.evaluate', facts))
       // Whoever may ask about everything is told what holds nowhere, too.
       const is_there = readable.global || isThere(asked, callers)
@@ -113,8 +129,19 @@ export const judgeQuestions = async <Told>(
     }
     // Whoever asks about himself asks with the token that he shows.
     const whose = isSelf ? caller : actor
-    const facts = factsOf(standing, constraints, { actor: whose, place, resource_type, attributes, now })
-    return tell({ asked, facts, decision: decide(action, facts), readable })
+    // Of where he asks from he need not tell; where somebody else would ask from, nobody knows.
+    const isOpen = isSelf && constraints.length > 0 && attributes.source_ip === undefined
+    const described = isOpen ? { ...attributes, source_ip } : attributes
+    const facts = factsOf(standing, constraints, { actor: whose, place, resource_type, attributes: described, now })
+    return tell({
+      asked,
+      facts,
+      decision: decide(action, facts),
+      readable,
+      get rules() {
+        return rulesReadableTo(asOther ?? facts)
+      },
+    })
   })
   return { revision: revisionOf(moment, known), told }
 }

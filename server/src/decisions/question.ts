@@ -74,6 +74,9 @@ const placeOf = (
   return { ...said, tenant_id: home, project_id, relations }
 }
 
+/** What has the id of a person: himself, and that he belongs somewhere. */
+const ofPeople: readonly string[] = ['user', 'tenant_membership', 'project_membership']
+
 /** Reads questions together: where their projects lie is looked up once. */
 export const readQuestions = async (
   fresh: FreshReader,
@@ -87,7 +90,7 @@ export const readQuestions = async (
 
   return questions.map(({ actor = caller, action: key, resource, attributes = {} }, index) => {
     const action = actionOf(key, fieldOf(index))
-    const isSelf = resource.type === 'user' && resource.id === actor.id && actor.type === 'user'
+    const isSelf = ofPeople.includes(resource.type) && resource.id === actor.id && actor.type === 'user'
     const said = places[index]!
     return {
       actor,

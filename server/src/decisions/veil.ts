@@ -1,10 +1,10 @@
 import type { Action } from '../authz/actions.ts'
 import { type AppliedScope, decide, type TokenBounds } from '../authz/decide.ts'
 import { blank, type Facts, nobody } from '../authz/facts.ts'
-import type { Standing } from '../authz/standing.ts'
+import { heldAt, type Standing } from '../authz/standing.ts'
 import type { AskedActor, PlacedQuestion } from './question.ts'
 
-/** The scopes whose roles the caller may read. */
+/** The scopes of which the caller may read something. */
 export type Readable = Readonly<Record<AppliedScope, boolean>>
 
 export const everything: Readable = { global: true, tenant: true, project: true }
@@ -52,6 +52,29 @@ export const readableTo = (facts: Facts, global: boolean): Readable => ({
     return isAllowed('project.role.read', facts)
   },
 })
+
+/** The scopes whose rules he may read: also where one of them denies what he asks for himself. */
+export const rulesReadableTo = (facts: Facts): Readable => ({
+  get global() {
+    return isAllowed('platform.admin', facts) || isAllowed('platform.ops.read', facts)
+  },
+  get tenant() {
+    return isAllowed('tenant.policy.read', facts)
+  },
+  get project() {
+    return isAllowed('project.policy.read', facts) || isAllowed('tenant.policy.read', facts)
+  },
+})
+
+/**
+ * To a stranger a tenant is in no state, nor is a project of it: else what he may do wherever he is would tell that it is suspended, and so
+ * that it is there.
+ */
+export const unseen = (standing: Standing, now: string): Standing => {
+  const { tenant, project, ...held } = heldAt(standing, now)
+  const comes_to = { ...held, tenant: { ...tenant, is_suspended: false }, project: { ...project, is_archived: false } }
+  return { ...standing, comes_to }
+}
 
 /** A place that was named and lies nowhere is not there; neither is an organization that nobody has. */
 export const isThere = ({ place, asking }: PlacedQuestion, { tenant_state, project_tenant_id }: Standing): boolean => {

@@ -7,6 +7,7 @@ import { blank, type Facts, factsOf } from '../authz/facts.ts'
 import { type Standing, standingOf, standingOfMachine, standingOfOperator, strangerRow } from '../authz/standing.ts'
 import type { BoundRole } from '../authz/standing-queries.ts'
 import type { Constraint } from '../policies/constraint.ts'
+import { everything } from './veil.ts'
 import { missingOf } from './what-is-missing.ts'
 
 const everyAction = Object.keys(actions) as Action[]
@@ -92,7 +93,7 @@ const judged = (action: Action, world: World) => {
   })
   const decision = decide(action, facts)
   const asked = { action, said: place, place } as never
-  return { decision, missing: missingOf({ asked, facts, decision, readable: { global: true, tenant: true, project: true } }) }
+  return { decision, missing: missingOf({ asked, facts, decision, readable: everything, rules: everything }) }
 }
 
 /** A project's record is in the project, and so are the projects of a runtime that is asked about there. */
