@@ -1,10 +1,10 @@
 import { type Action, type Relation, relationKeys } from '../authz/actions.ts'
-import { type Source, type Wanted, want } from '../epochs/fresh.ts'
+import { readEachTime, type Wanted, want } from '../epochs/fresh.ts'
 import { type Related, relationsTo } from './decision-queries.ts'
 import type { PlacedQuestion } from './question.ts'
 
-/** How people stand to these. Read each time: no epoch tells who owns a machine, or was let into it. */
-const relations: Source<Related, readonly Relation[]> = {
+/** How people stand to these: no epoch tells who owns a machine, or was let into it. */
+const relations = readEachTime<Related, readonly Relation[]>({
   name: 'relations',
   textOf: ({ type, id, user_id, project_id }) => `${type} ${id} ${user_id} ${project_id}`,
   tenantOf: () => null,
@@ -15,8 +15,7 @@ const relations: Source<Related, readonly Relation[]> = {
       made[n - 1] = [...(is_owner ? (['allocation_owner'] as const) : []), ...(is_grantee ? (['grantee'] as const) : [])]
     return made
   },
-  isToldByEpoch: () => false,
-}
+})
 
 const ofAllocations: readonly string[] = ['allocation', 'access_grant']
 const isGivenByOne = (action: Action): boolean => relationKeys.allocation_owner.has(action) || relationKeys.grantee.has(action)

@@ -18,6 +18,12 @@ export interface Source<Key, Value> {
   isToldByEpoch?(key: Key, value: Value): boolean
 }
 
+/** What no epoch tells: it is read for each question, together with what is kept, and never kept itself. */
+export const readEachTime = <Key, Value>(source: Omit<Source<Key, Value>, 'isToldByEpoch'>): Source<Key, Value> => ({
+  ...source,
+  isToldByEpoch: () => false,
+})
+
 export interface Wanted<Value> {
   readonly id: string
   readonly tenant_id: string | null
