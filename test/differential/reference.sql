@@ -226,21 +226,21 @@ standing as materialized (
   left join project_memberships pm on pm.project_id = placed.project and pm.user_id = placed.actor_id and pm.deleted_at is null),
 
 -- ── What roles give ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-bound (id, now, tier, version, definition) as (
-  select s.id, s.now, 'platform', null::uuid, b.role_definition_id
+bound (id, now, action, tier, version, definition) as (
+  select s.id, s.now, s.action, 'platform', null::uuid, b.role_definition_id
   from standing s join platform_role_bindings b on b.principal_id = s.actor_id
   where s.actor_type = 'user' and b.principal_type = 'user' and b.deleted_at is null
     and (select name from role_source) in ('bindings', 'transition')
   union all
   -- An administrator of the old column is a superadmin: where it alone is heard, or he was never bound.
-  select s.id, s.now, 'platform', null, d.id
+  select s.id, s.now, s.action, 'platform', null, d.id
   from standing s join role_definitions d on d.is_builtin and d.name = 'platform_superadmin'
   where s.is_admin_by_column and case (select name from role_source)
     when 'users_role' then true
     when 'transition' then not exists (select from platform_role_bindings b where b.principal_type = 'user' and b.principal_id = s.actor_id)
   end
   union all
-  select s.id, s.now, 'tenant', b.role_version_id, v.role_definition_id
+  select s.id, s.now, s.action, 'tenant', b.role_version_id, v.role_definition_id
   from standing s
   join tenant_role_bindings b on b.tenant_id = s.tenant and b.principal_id = s.actor_id
   join role_definition_versions v on v.id = b.role_version_id
@@ -248,25 +248,26 @@ bound (id, now, tier, version, definition) as (
   where s.actor_type = 'user' and b.principal_type = 'user' and b.deleted_at is null and (b.expires_at is null or b.expires_at > s.now)
     and (d.is_builtin or d.tenant_id = b.tenant_id)
   union all
-  select s.id, s.now, 'project', b.role_version_id, v.role_definition_id
+  select s.id, s.now, s.action, 'project', b.role_version_id, v.role_definition_id
   from standing s
   join project_role_bindings b on b.project_id = s.project and b.principal_id = s.actor_id
   join role_definition_versions v on v.id = b.role_version_id
   join role_definitions d on d.id = v.role_definition_id
   where b.principal_type = s.actor_type and b.deleted_at is null and (b.expires_at is null or b.expires_at > s.now)
     and (d.is_builtin or d.project_id = b.project_id)),
--- A role that is disabled for new bindings only still gives until its grace is over.
+-- Only what is asked about: all that roles hold, for each question, would be too much to lay side by side. A role that is disabled for new
+-- bindings only still gives until its grace is over.
 giving (id, key, is_active) as (
   select bound.id, builtin.key, d.state = 'active' or coalesce(bound.now < d.grace_until, false)
   from bound
   join role_definitions d on d.id = bound.definition and d.scope_type = bound.tier and d.is_builtin and d.deleted_at is null
-  join builtin on builtin.role = d.name
+  join builtin on builtin.role = d.name and builtin.key in (bound.action, 'authorization.override.all')
   union all
   select bound.id, rp.permission_key, d.state = 'active' or coalesce(bound.now < d.grace_until, false)
   from bound
   join role_definitions d on d.id = bound.definition and d.scope_type = bound.tier and not d.is_builtin and d.deleted_at is null
-  join role_permissions rp on rp.role_version_id = bound.version and rp.effect = 'allow'
-  join registry on registry.key = rp.permission_key and registry.tier = bound.tier and registry.tier <> 'platform'
+  join role_permissions rp on rp.role_version_id = bound.version and rp.permission_key = bound.action and rp.effect = 'allow'
+  join registry on registry.key = bound.action and registry.tier = bound.tier and registry.tier <> 'platform'
   where rp.permission_key not in (select key from not_grantable) and rp.permission_key not in (select key from personal)
     and rp.permission_key not in (select key from by_class) and rp.permission_key !~ '^(shared_runtime|node)\.'),
 held as (
@@ -274,8 +275,7 @@ held as (
     coalesce(bool_or(g.key = s.action and g.is_active), false) as is_given,
     coalesce(bool_or(g.key = s.action and not g.is_active), false) as is_given_disabled,
     coalesce(bool_or(g.key = 'authorization.override.all' and g.is_active), false) as has_override
-  from standing s left join giving g on g.id = s.id and g.key in (s.action, 'authorization.override.all')
-    and (s.actor_type = 'user' or g.key in (select key from fit))
+  from standing s left join giving g on g.id = s.id and (s.actor_type = 'user' or g.key in (select key from fit))
   group by s.id),
 
 -- ── Elevations and tokens ───────────────────────────────────────────────────────────────────────────────────────────────────────
