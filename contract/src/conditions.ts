@@ -34,13 +34,15 @@ const Ranges = Type.Array(Type.String({ minLength: 3, maxLength: 43, pattern: '^
 const Minute = Type.Integer({ minimum: 0, maximum: 1440 })
 const Names = Type.Array(OneOf(attributeNames), { minItems: 1, maxItems: attributeNames.length })
 
-const Membership = Exactly({
+const membership = {
   region: maybe(Words),
   sku: maybe(Words),
   resource_type: maybe(Words),
   actor_type: maybe(ActorTypes),
   weekday: maybe(Weekdays),
-})
+}
+/** A test of nothing could only ever be unknown, and so deny everything. */
+const Membership = Type.Object(membership, { additionalProperties: false, minProperties: 1 })
 const Amount = Exactly({ gpus: Type.Integer({ minimum: 0, maximum: 1_000_000 }) })
 const Flags = Exactly({ flags: Words })
 const Addresses = Exactly({ source_ip: Ranges })

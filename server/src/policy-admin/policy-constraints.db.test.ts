@@ -268,6 +268,8 @@ describe('refused', () => {
     body: { code: 'validation_error', details: fields.map((field) => ({ in: 'body', field })) },
   })
   const refused: [what: string, changed: object, ...fields: string[]][] = [
+    ['a test of nothing', { condition: { in: {} } }, 'condition/in'],
+    ['no test of nothing', { condition: { any: [{ not_in: {} }] } }, 'condition/any/0/not_in'],
     ['an action that there is not', { actions: ['no.such'] }, 'actions/0'],
     ['no action', { actions: [] }, 'actions'],
     ['every action', { actions: ['*'] }, 'actions/0'],
