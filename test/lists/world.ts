@@ -135,9 +135,9 @@ const writeOthers = async (live: LiveServer): Promise<void> => {
   )
 }
 
-/** Somebody with one key of his tenant and no more: it names the list and not what is on it. */
+/** Somebody with a role that was made for looking through projects. */
 const writeLister = async (live: LiveServer): Promise<void> => {
-  await made(live, 'alice', `${aurora}/roles`, { name: 'lister', permissions: ['tenant.project.read'] })
+  await made(live, 'alice', `${aurora}/roles`, { name: 'lister', permissions: ['tenant.project.read', 'project.read'] })
   const { status, text } = await live.call('alice', 'POST', `${aurora}/role-bindings`, {
     body: { principal_type: 'user', principal_id: user('agnes'), role_name: 'lister', ...because },
   })

@@ -271,9 +271,10 @@ describe('me/permissions', () => {
 
   test('D8 is exactly what decisions allow', async () => {
     for (const [person, query, resource] of [
-      ['alice', `?org_id=${org.aurora}`, inTenant()],
-      ['amara', `?project_id=${project.aurora}`, { type: 'project', project_id: project.aurora }],
-      ['ada', '', { type: 'platform' }],
+      ['alice', `?org_id=${org.aurora}`, { type: 'tenant_membership', id: user('alice'), tenant_id: org.aurora }],
+      ['amara', `?project_id=${project.aurora}`, { type: 'project_membership', id: user('amara'), project_id: project.aurora }],
+      ['ada', '', { type: 'user', id: user('ada') }],
+      ['asha', '', { type: 'user', id: user('asha') }],
     ] as const) {
       const { status, body } = await mine(person, query)
       expect(status).toBe(200)

@@ -12,8 +12,9 @@ const everyAction = Object.keys(actions) as Action[]
 export const readMyPermissions: Asking<typeof Op> = async (asker, { query }) => {
   const { org_id, project_id } = query
   const { actor, fresh, source_ip } = asker
-  const type = project_id ? 'project' : org_id ? 'organization' : 'platform'
-  const resource = { type, ...(org_id ? { tenant_id: org_id } : {}), ...(project_id ? { project_id } : {}) }
+  // What one may do to oneself there is among it: to leave, to read who one is.
+  const type = project_id ? 'project_membership' : org_id ? 'tenant_membership' : 'user'
+  const resource = { type, id: actor.id as never, ...(org_id ? { tenant_id: org_id } : {}), ...(project_id ? { project_id } : {}) }
   const questions = everyAction.map((action) => ({ action, resource, attributes: { source_ip } }))
   const asked = await readQuestions(fresh, actor, questions, () => 'action')
   const { revision, told } = await judgeQuestions(asker, asked, (judged) => ({ facts: judged.facts, permitted: permittedIn(judged) }))

@@ -9,8 +9,9 @@ import { projectKind } from './project.ts'
 import { ownProjectsIn, projectsIn } from './project-queries.ts'
 
 /**
- * Exactly those that a single read would show. Candidates are all where a role in the organization or override could show them, or else
- * the asker's own; the engine judges each, for a project may have rules, and exemptions, of its own.
+ * Exactly those that a single read would show; and to whoever may list all without reading them, those that no rule takes from him. Candidates
+ * are all where a role in the organization or override could show them, or else the asker's own; the engine judges each, for a project may
+ * have rules, and exemptions, of its own.
  */
 export const listProjects: Answering<typeof Op> = async (work, { params, slice }) => {
   const organization = await authorize(
@@ -20,12 +21,14 @@ export const listProjects: Answering<typeof Op> = async (work, { params, slice }
     await work.tx.maybe(findOrganization(params.org_id)),
   )
   const { facts } = authorityOf(organization)
-  const isOfAll = facts.tenant.allowed.has('project.read') || hasOverride(facts)
+  const isReader = facts.tenant.allowed.has('project.read') || hasOverride(facts)
+  const isLister = !isReader && facts.tenant.allowed.has('tenant.project.read')
+  const isOfAll = isReader || isLister
   const shown = await seenIn(
     slice,
     (after, limit) =>
       work.tx.many(isOfAll ? projectsIn(organization.id, after, limit) : ownProjectsIn(organization.id, work.actor.id, after, limit)),
-    (rows) => authorizedAmong(work, 'project.read', projectKind, rows),
+    (rows) => authorizedAmong(work, isLister ? 'tenant.project.read' : 'project.read', projectKind, rows),
   )
   return listed(shown, slice, ({ id }) => id)
 }

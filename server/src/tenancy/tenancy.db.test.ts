@@ -124,6 +124,18 @@ describe('projects', () => {
     expect((await live.call('arne', 'GET', `/api/v1/projects/${project.aurora}`)).status).toBe(200)
   })
 
+  test('RP-04 whoever may list all projects of his organization finds them, also those that he may not read', async () => {
+    const path = `/api/v1/orgs/${org.aurora}`
+    const role = { name: 'lister', permissions: ['tenant.project.read'], reason: 'because' }
+    expect((await live.call('alice', 'POST', `${path}/roles`, { body: role })).status).toBe(201)
+    const body = { principal_type: 'user', principal_id: user('agnes'), role_name: 'lister', reason: 'because' }
+    const names = async (person: string) => (await live.call(person, 'GET', `${path}/projects`)).body.items
+    expect(await names('agnes')).toEqual([])
+    expect((await live.call('alice', 'POST', `${path}/role-bindings`, { body })).status).toBe(201)
+    expect(await names('agnes')).toEqual(await names('alice'))
+    expect((await live.call('agnes', 'GET', `/api/v1/projects/${project.aurora}`)).status).toBe(403)
+  })
+
   test('an archived project is read-only, and its organization can bring it back', async () => {
     const made = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body: { name: 'Old', slug: 'old' } })
     const path = `/api/v1/projects/${made.body.id}`
