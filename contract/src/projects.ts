@@ -19,7 +19,7 @@ export const listProjects = listOperation({
   path: '/api/v1/orgs/:org_id/projects',
   summary: 'The projects of an organization.',
   description:
-    'Exactly those that could be read one by one: all that `project.read` shows in the organization, or those that one is a member of, without what rules hide.',
+    'Exactly those that could be read one by one: all that `project.read` shows in the organization, or those that one is a member of, without what rules hide. Whoever has `tenant.project.read` alone is shown all that no rule takes from him.',
   actors: ['user'],
   action: ['tenant.project.read', 'project.read', 'tenant.project.read_own'],
   params: { org_id: Id('org') },

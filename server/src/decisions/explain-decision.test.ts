@@ -32,6 +32,7 @@ const judgedOf = (action: Action, world: World, readable: Readable): Judged => {
     decision: decide(action, facts),
     readable,
     rules: readable,
+    callers: facts.standing,
   }
 }
 const explained = (action: Action, world: World, readable: Readable) => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { newId } from '../kernel/ids.ts'
 
 const { org, project, user } = seeded
 let live: LiveServer
@@ -28,6 +29,12 @@ test('AU-01 explaining somebody else’s rights is recorded once, where they wer
       metadata: { asked: 'project.read', decision_id: body.decision_id },
     },
   ])
+})
+
+test('AU-01 what is explained of a place that there is not is recorded with the platform', async () => {
+  const before = await rows()
+  expect((await ask('ada', 'explain', about('asha', { type: 'organization', id: newId('org') }))).status).toBe(200)
+  expect((await rows()).slice(before.length)).toMatchObject([{ action: 'authz.explain', tenant_id: null, project_id: null }])
 })
 
 test('AU-01 one’s own are not, nor is a plain answer; a refusal to explain is', async () => {

@@ -23,6 +23,8 @@ export interface Judged {
   /** The scopes whose roles the caller may read, and those whose rules. */
   readonly readable: Readable
   readonly rules: Readable
+  /** How the caller himself stands there. */
+  readonly callers: Standing
 }
 
 export const isCaller = (caller: AskedActor, actor: AskedActor) => caller.type === actor.type && caller.id === actor.id
@@ -106,13 +108,13 @@ export const judgeQuestions = async <Told>(
     else callers = unseen(callers, now)
     let standing = callers
     let readable = everything
-    let asOther: Facts | undefined
-    if (!isSelf) {
-      const theirPlace = { ...place, relations: [] }
-      const facts = factsOf(callers, constraints, {
-        ...{ actor: caller, place: theirPlace, resource_type: asked.kind.type, attributes: { source_ip }, now },
+    // As he really asks, whatever he says of the request.
+    const asCaller = () =>
+      factsOf(callers, constraints, {
+        ...{ actor: caller, place: { ...place, relations: [] }, resource_type: asked.kind.type, attributes: { source_ip }, now },
       })
-      asOther = facts
+    if (!isSelf) {
+      const facts = asCaller()
       readable = readableTo(facts, isAllowed('platform.authz.evaluate', facts))
       // Whoever may ask about everything is told what holds nowhere, too.
       const is_there = readable.global || isThere(asked, callers)
@@ -138,8 +140,9 @@ export const judgeQuestions = async <Told>(
       facts,
       decision: decide(action, facts),
       readable,
+      callers,
       get rules() {
-        return rulesReadableTo(asOther ?? facts)
+        return rulesReadableTo(asCaller())
       },
     })
   })

@@ -55,6 +55,35 @@ describe('how somebody stands to what is asked about', () => {
     expect(await decided('bella', manage(id, project.borealis))).toBe(await decided('bella', manage(newId('allocation'), project.borealis)))
   })
 
+  test('DE-02 who was let in may see that and leave, by the allocation and by his own grant, and by no other’s', async () => {
+    const id = await made()
+    const granted = async (person: string) => {
+      const [key, grant] = [newId('ssh_key'), newId('access_grant')]
+      await live.sql(
+        `insert into ssh_public_keys (id, user_id, name, key_type, bits, blob, fingerprint, created_at, created_by_type, created_by)
+         values ($1, $2, 'key', 'ssh-ed25519', 256, repeat('A', 68), 'SHA256:' || repeat('A', 43), now(), 'user', $2)`,
+        [key, user(person)],
+      )
+      await live.sql(
+        `insert into allocation_access_grants (id, allocation_id, project_id, grantee_user_id, ssh_key_id, epoch, created_at, created_by, updated_at)
+         select $1, $2, $3, $4, $5, epoch, now(), $4, now() from installation`,
+        [grant, id, project.aurora, user(person), key],
+      )
+      return grant
+    }
+    const [own, others] = [await granted('axel'), await granted('amara')]
+    const ownWords = (type: string, of: string, action = 'project.access_grant.revoke_own') => ({
+      action,
+      resource: { type, id: of, project_id: project.aurora },
+    })
+    expect(await decided('axel', ownWords('access_grant', own))).toBe('allow')
+    expect(await decided('axel', ownWords('access_grant', others))).toBe('permission_denied')
+    expect(await decided('axel', ownWords('allocation', id, 'project.access_grant.read_own'))).toBe('allow')
+    expect(await decided('axel', ownWords('allocation', newId('allocation'), 'project.access_grant.read_own'))).toBe('permission_denied')
+    expect(await decided('axel', ownWords('allocation', own))).toBe('permission_denied')
+    expect(await decided('asha', ownWords('access_grant', own, 'project.access_grant.manage'))).toBe('allow')
+  })
+
   test('DE-02 one’s own membership is one’s own', async () => {
     const leave = (person: string) => ({
       action: 'project.member.leave',

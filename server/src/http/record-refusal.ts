@@ -6,7 +6,7 @@ import { newTrail, type Work } from '../work/work.ts'
 import type { Asking, Outer, Rails } from './asking.ts'
 import type { CountRefusal } from './counted-refusals.ts'
 import { noteMismatch } from './platform-mismatch.ts'
-import { idsIn, placeOf, targetOf } from './refused-target.ts'
+import { idsIn, lookedAt, placeOf, targetOf } from './refused-target.ts'
 
 export const isRefusal = (error: unknown): error is Problem =>
   error instanceof Problem && (error.status === 403 || error.status === 404 || error.code === 'policy_out_of_bounds')
@@ -43,7 +43,7 @@ export const recordRefusal = async (
   // A node asks all the time: one that is broken, or taken, must not fill the record.
   const attempts = is_node ? countRefusal(outer.actor.id, reason_code) : 1
   if (!isWorthARow(attempts)) return
-  const { resource_type, resource_id } = denied ?? targetOf(operation, params)
+  const { resource_type, resource_id } = denied ? lookedAt(denied) : targetOf(operation, params)
   const about = outer.trail.refused_about
   const name = operation.target_named_by && (body as Record<string, unknown>)[operation.target_named_by]
   await recordAside(rails, outer, async (work) => {

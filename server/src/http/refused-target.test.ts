@@ -1,6 +1,7 @@
 import { operations } from '@gatehouse/contract/operations'
 import { expect, test } from 'vitest'
-import { targetOf } from './refused-target.ts'
+import type { Asked } from '../work/work.ts'
+import { lookedAt, targetOf } from './refused-target.ts'
 
 const id = (digit: number) => `0189000${digit}-0000-7000-8000-000000000000`
 const of = (path: string, params: Record<string, string>) => targetOf({ path }, params)
@@ -18,6 +19,14 @@ test('MI-08 AU-01 what a path names last is what was asked about', () => {
     resource_type: 'service_account_key',
     resource_id: id(4),
   })
+})
+
+test('AU-01 a list is judged as what is on it, and recorded as what it belongs to', () => {
+  const seen = (asked: Partial<Asked>) => Object.values(lookedAt(asked as Asked))
+  expect(seen({ resource_type: 'allocation', resource_id: id(1), shared_runtime_id: id(1) })).toEqual(['shared_runtime', id(1)])
+  expect(seen({ resource_type: 'node', resource_id: 'platform' })).toEqual(['platform', 'platform'])
+  expect(seen({ resource_type: 'allocation', resource_id: id(1), shared_runtime_id: id(2) })).toEqual(['allocation', id(1)])
+  expect(seen({ resource_type: 'node', resource_id: null })).toEqual(['node', null])
 })
 
 test('AU-01 what is no id is the caller’s own text, and names nothing; neither does a path without ids', () => {

@@ -34,6 +34,12 @@ const kindOf = (name: string, path: string): string | undefined => {
   return path.includes(':shared_runtime_id') ? 'operator_credential' : 'service_account_key'
 }
 
+/** What a decision was about, for the record: a list is judged as what is on it, and what was looked at is what it belongs to. */
+export const lookedAt = ({ resource_type, resource_id, shared_runtime_id }: Asked): Pick<Asked, 'resource_type' | 'resource_id'> => {
+  if (typeof shared_runtime_id === 'string' && resource_id === shared_runtime_id) return { resource_type: 'shared_runtime', resource_id }
+  return { resource_type: resource_id === 'platform' ? 'platform' : resource_type, resource_id }
+}
+
 /** What was asked about, by the last id in the path: for what was refused before anything was judged. */
 export const targetOf = ({ path }: Pick<Operation, 'path'>, params: Params) => {
   const ids = idsIn(params)

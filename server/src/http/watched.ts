@@ -1,6 +1,7 @@
 import type { Operation } from '@gatehouse/contract/operation'
 import { record } from '../audit/record.ts'
 import type { Actor, Work } from '../work/work.ts'
+import { lookedAt } from './refused-target.ts'
 
 /** Of whom everything is recorded, also that he looked. */
 export const isWatched = ({ type }: Pick<Actor, 'type'>): boolean => type === 'shared_runtime_operator'
@@ -13,13 +14,10 @@ export const noteRepeated = (work: Work, { id }: Operation): void => noteShown(w
 
 const noteShown = (work: Work, action: string, about: Readonly<Record<string, string>> = {}): void => {
   const asked = work.trail.asked.at(-1)
-  // A list of what a runtime has is judged as what is on it, and what was looked at is the runtime.
-  const isRuntime = typeof asked?.shared_runtime_id === 'string' && asked.resource_id === asked.shared_runtime_id
   const project_ids = [...work.trail.shown_of].sort()
   record(work, {
     action,
-    resource_type: isRuntime ? 'shared_runtime' : (asked?.resource_type ?? 'operation'),
-    resource_id: asked?.resource_id ?? null,
+    ...(asked ? lookedAt(asked) : { resource_type: 'operation', resource_id: null }),
     tenant_id: asked?.tenant_id ?? work.actor.token?.tenant_id ?? null,
     // Where only one project is involved, it is that project's business too.
     project_id: project_ids.length > 1 ? null : (asked?.project_id ?? project_ids[0] ?? null),

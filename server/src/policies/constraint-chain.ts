@@ -22,11 +22,14 @@ const none: Rules = []
 const idOf = ({ type, tenant_id, project_id }: RuleScope) => (type === 'project' ? project_id : tenant_id)
 const nameOf = (scope: RuleScope) => `${scope.type} ${idOf(scope)}`
 
-const readRules = async (reader: Pick<Reader, 'many'>, scopes: readonly RuleScope[]): Promise<Map<string, Rules>> => {
+type Make = (rule: Constraint) => Constraint
+const asRead: Make = (rule) => rule
+
+const readRules = async (reader: Pick<Reader, 'many'>, scopes: readonly RuleScope[], make: Make): Promise<Map<string, Rules>> => {
   const idsOf = (type: ScopeType) => scopes.filter((scope) => scope.type === type).map((scope) => idOf(scope)!)
   const rows = await reader.many(rulesOf(idsOf('tenant'), idsOf('project')))
   const found = Map.groupBy(rows, ({ scope_type, scope_id }) => `${scope_type} ${scope_id}`)
-  return new Map([...found].map(([name, rules]) => [name, rules.map(({ scope_id: _scope, ...rule }) => rule)]))
+  return new Map([...found].map(([name, rules]) => [name, rules.map(({ scope_id: _scope, ...rule }) => make(rule))]))
 }
 
 const scopesOf = ({ tenant_id, project_id }: ChainEnd): RuleScope[] => {
@@ -43,9 +46,9 @@ const chainOf = (lists: readonly Rules[]): Rules => {
 }
 
 /** The chains to these ends, each scope read once. */
-export const readChains = async (reader: Pick<Reader, 'many'>, ends: readonly ChainEnd[]): Promise<Rules[]> => {
+export const readChains = async (reader: Pick<Reader, 'many'>, ends: readonly ChainEnd[], make = asRead): Promise<Rules[]> => {
   const wanted = new Map(ends.flatMap(scopesOf).map((scope) => [nameOf(scope), scope]))
-  const found = await readRules(reader, [...wanted.values()])
+  const found = await readRules(reader, [...wanted.values()], make)
   return ends.map((end) => chainOf(scopesOf(end).map((scope) => found.get(nameOf(scope)) ?? none)))
 }
 
@@ -67,11 +70,7 @@ export const constraintChains: Source<ChainEnd, Rules> = {
   name: 'rules',
   textOf: ({ tenant_id, project_id }) => `${tenant_id} ${project_id}`,
   tenantOf: ({ tenant_id }) => tenant_id,
-  load: async (tx, ends) => {
-    const chains = await readChains(tx, ends)
-    const made = new Map(chains.map((chain) => [chain, chain.map(shared)]))
-    return chains.map((chain) => made.get(chain)!)
-  },
+  load: (tx, ends) => readChains(tx, ends, shared),
 }
 
 export const wantChain = (end: ChainEnd): Wanted<Rules> => want(constraintChains, end)

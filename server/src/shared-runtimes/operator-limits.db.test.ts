@@ -219,6 +219,12 @@ describe('what a project’s own rules hide', () => {
       expect([status, body]).toEqual([200, { items: [], next_cursor: null }])
       expect(reads).toBeLessThanOrEqual(10)
     })
+    // For whoever is refused whatever rules say, none is looked at; and what he was refused is a look at the runtime.
+    expect((await move(id, 'disable')).status).toBe(200)
+    reads = 0
+    const answered = await runtimes.operate(id, 'GET', '/allocations?limit=1', undefined, { base })
+    expect([answered.status, reads]).toEqual([403, 0])
+    expect(await recordOf(answered)).toMatchObject({ result: 'denied', resource_type: 'shared_runtime', resource_id: id })
   })
 })
 

@@ -28,7 +28,12 @@ export const listProjects: Answering<typeof Op> = async (work, { params, slice }
     slice,
     (after, limit) =>
       work.tx.many(isOfAll ? projectsIn(organization.id, after, limit) : ownProjectsIn(organization.id, work.actor.id, after, limit)),
-    (rows) => authorizedAmong(work, isLister ? 'tenant.project.read' : 'project.read', projectKind, rows),
+    async (rows) => {
+      const readable = await authorizedAmong(work, 'project.read', projectKind, rows)
+      if (!isLister) return readable
+      const listable = await authorizedAmong(work, 'tenant.project.read', projectKind, rows)
+      return rows.filter((row) => readable.includes(row) || listable.includes(row))
+    },
   )
   return listed(shown, slice, ({ id }) => id)
 }

@@ -134,6 +134,14 @@ describe('projects', () => {
     expect((await live.call('alice', 'POST', `${path}/role-bindings`, { body })).status).toBe(201)
     expect(await names('agnes')).toEqual(await names('alice'))
     expect((await live.call('agnes', 'GET', `/api/v1/projects/${project.aurora}`)).status).toBe(403)
+    // Where a rule takes that from him, he still finds what he may read.
+    const rule = { key: 'no-lists', actions: ['tenant.project.read'], condition: {} }
+    expect((await live.call('alice', 'POST', `${path}/policies/constraints`, { body: rule })).status).toBe(201)
+    expect(await names('agnes')).toEqual([])
+    const member = { user_id: user('agnes'), role_name: 'project_viewer' }
+    expect((await live.call('amara', 'POST', `/api/v1/projects/${project.aurora}/members`, { body: member })).status).toBe(201)
+    expect(await names('agnes')).toMatchObject([{ id: project.aurora }])
+    await live.sql('delete from policy_constraints')
   })
 
   test('an archived project is read-only, and its organization can bring it back', async () => {
