@@ -46,6 +46,7 @@ const told: Record<string, string> = {
   'auth.token.list_of_shared_runtime': 'read which tokens were issued to the operator of the runtime',
   'auth.token.revoke': 'ended tokens of the {subject_type} {subject_id}',
   'auth.token.issue': 'was issued a token for {audience}',
+  'authz.explain': 'had it explained whether {asked} is allowed there',
   'oauth.token.introspect': 'asked whether a token counts',
   'oauth.token.issue': 'asked for a token',
   'oauth.token.revoke': 'gave a token back',

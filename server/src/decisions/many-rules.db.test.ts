@@ -23,12 +23,17 @@ test('L4 DE-10 a tenant with as many rules as it may have makes its own question
   expect((await ask('asha', 'decisions', dear)).body.decision).toBe('allow')
   expect((await ask('bella', 'decisions', cheap)).body.decision).toBe('allow')
   const order: string[] = []
-  const batch = ask('asha', 'decisions/batch', { questions: Array(100).fill(dear) }).then(({ status }) => order.push(`dear ${status}`))
+  // Together they take far longer than a few cheap questions.
+  const batches = Array.from({ length: 20 }, async () => {
+    const { status } = await ask('asha', 'decisions/batch', { questions: Array(100).fill(dear) })
+    order.push(`dear ${status}`)
+  })
   await new Promise((resolve) => setTimeout(resolve, 50))
   for (let n = 0; n < 3; n += 1) {
     await ask('bella', 'decisions', cheap)
     order.push('cheap')
   }
-  await batch
-  expect(order).toEqual(['cheap', 'cheap', 'cheap', expect.stringMatching(/^dear (?:200|503)$/)])
+  await Promise.all(batches)
+  expect(order.at(-1)).toMatch(/^dear (?:200|503)$/)
+  expect(order.filter((each) => each === 'cheap')).toHaveLength(3)
 })

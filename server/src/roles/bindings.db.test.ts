@@ -449,7 +449,15 @@ describe('what a role comes to', () => {
     project: { amara: 'project_owner', aldo: 'project_admin', asha: 'project_member', axel: 'project_viewer' },
   }
   // Given by belonging there, not by a role.
-  const byMembership = new Set(['tenant.project.read_own', 'project.read', 'me.read', 'tenant.user.leave', 'project.member.leave'])
+  const byMembership = new Set([
+    'tenant.project.read_own',
+    'project.read',
+    'me.read',
+    'me.ssh_key.read',
+    'me.ssh_key.manage',
+    'tenant.user.leave',
+    'project.member.leave',
+  ])
 
   for (const tier of ['tenant', 'project'] as const)
     for (const [person, role] of Object.entries(holders[tier]))

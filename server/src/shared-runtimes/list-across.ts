@@ -16,7 +16,7 @@ import { findRuntime } from './shared-runtime-queries.ts'
 
 /** What is listed: by which right, what each item is to rules, which there are, and which of them may be seen. */
 interface Across<Row> {
-  readonly action: Action
+  readonly right: Action
   readonly type: string
   readonly readAfter: (runtime: RuntimeRow, after: string | null, limit: number) => Promise<readonly Row[]>
   readonly seenAmong: (runtime: RuntimeRow, rows: readonly Row[]) => Promise<readonly Row[]>
@@ -35,7 +35,7 @@ const isForRules = async (work: Work, action: Action, kind: Kind<Organization>, 
 export const listAcross = async <Row extends { readonly id: string; readonly project_id: string }>(
   work: Work,
   { params: { org_id, shared_runtime_id }, slice }: { readonly params: RuntimeParams; readonly slice: Slice },
-  { action, type, readAfter, seenAmong }: Across<Row>,
+  { right, type, readAfter, seenAmong }: Across<Row>,
 ): Promise<Listed<Row>> => {
   const found = await work.tx.maybe(findOrganization(org_id))
   // Of what is not its own nothing is looked at: a refusal tells nothing of what there is.
@@ -43,14 +43,14 @@ export const listAcross = async <Row extends { readonly id: string; readonly pro
   const runtime = found && isOwn ? await work.tx.maybe(findRuntime(found.id, shared_runtime_id)) : undefined
   const from = runtime && idAfter(runtime, slice.after)
   const seen =
-    found && runtime && from !== undefined && (await isForRules(work, action, runtimesOf({ type, shared_runtime_id }), found))
+    found && runtime && from !== undefined && (await isForRules(work, right, runtimesOf({ type, shared_runtime_id }), found))
       ? await seenIn(
           { ...slice, after: from },
           (after, limit) => readAfter(runtime, after, limit),
           (rows) => seenAmong(runtime, rows),
         )
       : []
-  await authorize(work, action, runtimesOf({ type, shared_runtime_id, project_id: seen[0]?.project_id ?? null }), found)
+  await authorize(work, right, runtimesOf({ type, shared_runtime_id, project_id: seen[0]?.project_id ?? null }), found)
   if (!runtime) throw new Problem('shared_runtime_not_found')
   if (from === undefined) throw new Problem('cursor_invalid')
   const page = listed(seen, slice, ({ id }) => placeAmong(runtime, id))

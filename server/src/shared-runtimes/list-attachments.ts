@@ -10,7 +10,7 @@ import { authorizeToSee } from './runtime-scope.ts'
 const listForOperator: Answering<typeof List> = (work, asked) => {
   const which = { is_detached: asked.query.state === 'detached', is_of_attached: true }
   return listAcross(work, asked, {
-    action: 'tenant.shared_runtime.read',
+    right: 'tenant.shared_runtime.read',
     type: attachmentKind.type,
     readAfter: (runtime, after, limit) => work.tx.many(attachmentsOf(runtime, which, after, limit)),
     seenAmong: (_, rows) => authorizedAmong(work, 'tenant.shared_runtime.read', attachmentKind, rows),

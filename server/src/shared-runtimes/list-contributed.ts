@@ -8,7 +8,7 @@ import { listAcross } from './list-across.ts'
 
 export const listContributed: Answering<typeof Op> = async (work, asked) => {
   const { items, after: last } = await listAcross(work, asked, {
-    action: 'shared_runtime.allocation.read',
+    right: 'shared_runtime.allocation.read',
     type: allocationKind.type,
     readAfter: (runtime, after, limit) => work.tx.many(contributedTo(runtime.id, after, limit)),
     seenAmong: (runtime, rows) => readableAmong(work, runtime.id, rows),
