@@ -24,7 +24,7 @@ export const survivors: readonly Survivors[] = [
       'decide: constraints.length === 0 => false',
       'condition: tests.length === 1 => false',
       'condition: judges.set(condition, judge) => ;',
-      'local-times: zones.length === 0 => false',
+      'facts: constraints.length === 0 => false',
       'local-times: instant.getTime() / 1000 => instant.getTime() * 1000',
       'local-times: clock.second !== second => true',
       'facts: relations.length === 0 => false',

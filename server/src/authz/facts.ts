@@ -5,7 +5,7 @@ import type { RequestAttributes } from './attributes.ts'
 import { defaultPlatformRole } from './catalogue.ts'
 import type { DecisionInput } from './decide.ts'
 import type { Place } from './kind.ts'
-import { localTimes } from './local-times.ts'
+import { localTimes, noTimes } from './local-times.ts'
 import { readStandingsOf } from './read-standings.ts'
 import { heldAt, type Standing, standingOf, strangerRow } from './standing.ts'
 
@@ -66,7 +66,7 @@ export const factsOf = (
     elevations: noElevations,
     constraints,
     attributes,
-    local_times: localTimes(attributes.time ?? now, zonesOf(constraints)),
+    local_times: constraints.length === 0 ? noTimes : localTimes(attributes.time ?? now, zonesOf(constraints)),
     standing,
     platform_role,
     may_know: mayKnow(standing, now),

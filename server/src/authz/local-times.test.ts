@@ -89,7 +89,6 @@ describe('which minute and weekday it is', () => {
       ['UTC', { minute_of_day: 720, weekday: 1 }],
       ['Asia/Tokyo', { minute_of_day: 1260, weekday: 1 }],
     ])
-    expect([...localTimes(noon, [])]).toEqual([])
   })
 
   test('DE-13 a clock that was read before shows each instant as if it were the first', () => {

@@ -63,11 +63,11 @@ const shownIn = (zone: string, instant: Date): LocalTime => {
   }
 }
 
-const none: LocalTimes = new Map()
+/** Where no rule names a zone, nobody asks. */
+export const noTimes: LocalTimes = new Map()
 
 /** The minute and the weekday of an instant in each of these zones. */
 export const localTimes = (time: unknown, zones: readonly string[]): LocalTimes => {
-  if (zones.length === 0) return none
   const instant = instantOf(time)
   return new Map(zones.map((zone) => [zone, instant ? shownIn(zone, instant) : unreadable]))
 }

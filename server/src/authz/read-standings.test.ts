@@ -132,13 +132,4 @@ describe('how standings are read', () => {
     expect(keys.map(standings.textOf)).toEqual(['alice aurora training', 'nora null null', 'bella borealis null'])
     expect(keys.map(standings.tenantOf)).toEqual(['aurora', null, 'borealis'])
   })
-
-  test('L4 I5 of a stranger nothing is kept: he could fill the memory, and by the time it takes tell what is there', () => {
-    const [aurora, nowhere] = [keys[0]!, keys[1]!]
-    const stranger = standingOf(strangerRow('alice'))
-    const isKept = (key: typeof aurora | typeof nowhere, said: object = {}) => standings.isToldByEpoch!(key, { ...stranger, ...said })
-    expect([isKept(aurora), isKept(nowhere)]).toEqual([false, true])
-    expect(isKept(aurora, { is_tenant_member: true })).toBe(true)
-    expect(isKept(aurora, { platform_roles: [boundRole('platform_ops')] })).toBe(true)
-  })
 })

@@ -76,9 +76,6 @@ export const standings: Source<StandingKey, Standing> = {
   textOf: ({ actor_id, tenant_id, project_id }) => `${actor_id} ${tenant_id} ${project_id}`,
   tenantOf: ({ tenant_id }) => tenant_id,
   load: readPeople,
-  // That somebody is a stranger there is worth no memory, which anybody could fill; nor may it be answered sooner than that nobody is there.
-  isToldByEpoch: ({ tenant_id }, { is_tenant_member, platform_roles }) =>
-    tenant_id === null || is_tenant_member || platform_roles.length > 0,
 }
 
 const serviceAccountStandings: Source<StandingKey, Standing> = {

@@ -49,13 +49,13 @@ const givingBindings = ({ asked: { action }, facts, decision: { decision, reason
 
 /** The bindings, the role versions and the rule that decided, as far as the caller may read their scopes. */
 const decidedBy = (judged: Judged): DecidedBy => {
-  const { asked, facts, decision, rules } = judged
+  const { asked, facts, decision } = judged
   const isRule = decision.policy_source === 'policy_values'
   const rule = isRule ? denyingRule(asked.action, facts) : undefined
   return {
     bindings: givingBindings(judged) as DecidedBy['bindings'],
     constraint:
-      rule && rules[rule.scope_type]
+      rule && judged.rules()[rule.scope_type]
         ? { constraint_id: rule.constraint_id as never, key: rule.key, version: rule.version, scope: rule.scope_type }
         : null,
   }

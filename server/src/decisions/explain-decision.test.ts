@@ -31,7 +31,7 @@ const judgedOf = (action: Action, world: World, readable: Readable): Judged => {
     facts,
     decision: decide(action, facts),
     readable,
-    rules: readable,
+    rules: () => readable,
     callers: facts.standing,
   }
 }
@@ -46,7 +46,7 @@ describe('of an operator', () => {
     const action = known(key)
     const facts = { ...inputOf(action, given), standing: strangerStanding } as unknown as Judged['facts']
     const decision = decide(action, facts)
-    const judged = { asked: { action }, facts, decision, readable: all, rules: all } as unknown as Judged
+    const judged = { asked: { action }, facts, decision, readable: all, rules: () => all } as unknown as Judged
     return { because, action, decision, ...explanationOf(judged) }
   })
 

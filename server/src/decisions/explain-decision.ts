@@ -131,7 +131,7 @@ const stepsOf = (judged: Judged): Step[] => {
 const constraintStep = ({ asked, facts, rules }: Judged): Step => {
   const rule = denyingRule(asked.action, facts)
   if (!rule) return step('constraints', 'allowed', 'No constraint denies it.')
-  const which = rules[rule.scope_type] ? `The constraint ${rule.key} (version ${rule.version})` : 'A constraint'
+  const which = rules()[rule.scope_type] ? `The constraint ${rule.key} (version ${rule.version})` : 'A constraint'
   return step('constraints', 'denied', `${which} of ${scopeWords[rule.scope_type]} denies it.`)
 }
 

@@ -6,7 +6,7 @@ import { type Facts, factsOf, mayKnow } from '../authz/facts.ts'
 import { nowhere } from '../authz/kind.ts'
 import { wantStanding } from '../authz/read-standings.ts'
 import { heldAt, type Standing } from '../authz/standing.ts'
-import type { FreshReader, Known, Wanted } from '../epochs/fresh.ts'
+import type { FreshReader, Wanted } from '../epochs/fresh.ts'
 import { type Moment, revisionOf } from '../epochs/moment.ts'
 import type { Asker } from '../http/answer.ts'
 import type { Constraint } from '../policies/constraint.ts'
@@ -22,7 +22,7 @@ export interface Judged {
   readonly decision: Decision
   /** The scopes whose roles the caller may read, and those whose rules. */
   readonly readable: Readable
-  readonly rules: Readable
+  readonly rules: () => Readable
   /** How the caller himself stands there. */
   readonly callers: Standing
 }
@@ -38,53 +38,56 @@ const selfRelation = ['self'] as const
 /** The tenant that a machine lives in: wherever it is asked about, what is said of it rests on that. */
 const homeOf = (standing: Standing | undefined): string | null => standing?.home?.tenant_id ?? null
 
-/** A question and what it rests on; where it is about the caller himself, `theirs` is nobody's. */
+/** A question, and where among what was read that stands on which it rests; `theirs` where it is about somebody else. */
 interface Ground {
   readonly asked: PlacedQuestion
-  readonly callers: Standing | undefined
-  readonly theirs: Standing | undefined
-  readonly constraints: readonly Constraint[]
+  readonly callers: number
+  readonly theirs: number | null
+  readonly constraints: number
   /** How the actor stands to the resource, as far as the question itself does not say it. */
-  readonly relations: readonly Relation[]
+  readonly relations: number | null
 }
-const none: readonly Relation[] = []
 
-/** All that these questions rest on, true at one moment: of each the standings and the rules. */
+const noRules: readonly Constraint[] = []
+const noRelations: readonly Relation[] = []
+
+/** All that was read for some questions, true at one moment. */
+const groundOf = (values: readonly unknown[]) => ({
+  standing: (index: number | null) => (index === null ? undefined : (values[index] as Standing | undefined)),
+  constraints: (index: number) => (values[index] ?? noRules) as readonly Constraint[],
+  relations: (index: number | null) => (index === null ? noRelations : ((values[index] ?? noRelations) as readonly Relation[])),
+})
+type Read = ReturnType<typeof groundOf>
+
+/** Reads it: of each question the standings, the rules and the relations. */
 const readFor = async (caller: AskedActor, fresh: FreshReader, questions: readonly PlacedQuestion[]) => {
   const wanted: Wanted<unknown>[] = []
-  const wants = (one: Wanted<unknown>): number => wanted.push(one) - 1
-  const maybeWants = (one: Wanted<unknown> | null): number | null => (one ? wants(one) : null)
-  const places = questions.map((asked) => ({
-    asked,
-    callers: wants(wantOf(caller, asked)),
-    theirs: maybeWants(isCaller(caller, asked.actor) ? null : wantOf(asked.actor, asked)),
-    constraints: wants(wantChain(asked.place)),
-    relations: maybeWants(wantRelations(asked)),
-  }))
-  const groundsIn = ({ moment, values }: Known<Wanted<unknown>[]>) => ({
-    moment,
-    grounds: places.map(
-      ({ asked, callers, theirs, constraints, relations }): Ground => ({
-        asked,
-        callers: values[callers] as Standing | undefined,
-        theirs: theirs === null ? undefined : (values[theirs] as Standing | undefined),
-        constraints: (values[constraints] ?? []) as readonly Constraint[],
-        relations: relations === null ? none : ((values[relations] ?? none) as readonly Relation[]),
-      }),
-    ),
-  })
-  const known = groundsIn(await fresh.read(wanted))
-  const homes = untoldHomes(known.grounds, known.moment)
-  if (homes.length === 0) return known
+  const wants = (one: Wanted<unknown> | null): number | null => (one ? wanted.push(one) - 1 : null)
+  const grounds = questions.map(
+    (asked): Ground => ({
+      asked,
+      callers: wants(wantOf(caller, asked))!,
+      theirs: wants(isCaller(caller, asked.actor) ? null : wantOf(asked.actor, asked)),
+      constraints: wants(wantChain(asked.place))!,
+      relations: wants(wantRelations(asked)),
+    }),
+  )
+  const { moment, values } = await fresh.read(wanted)
+  const homes = untoldHomes(grounds, groundOf(values), moment)
+  if (homes.length === 0) return { moment, grounds, read: groundOf(values) }
   // A machine never moves: what is read once more, now with its home, is of the same homes.
-  return groundsIn(await fresh.read([...wanted, ...homes.map((tenant_id) => wantChain({ tenant_id, project_id: null }))]))
+  const again = await fresh.read([...wanted, ...homes.map((tenant_id) => wantChain({ tenant_id, project_id: null }))])
+  return { moment: again.moment, grounds, read: groundOf(again.values) }
 }
 
+const none: string[] = []
+
 /** Where the machines live that are asked about away from home. Only who may know of every tenant is told by the revision what moved there. */
-const untoldHomes = (grounds: readonly Ground[], { now, epochs }: Moment): string[] => {
-  const { callers } = grounds[0]!
-  if (!callers || !grounds.some(({ theirs }) => theirs?.home) || heldAt(callers, now).platform_role === defaultPlatformRole) return []
-  const homes = new Set(grounds.map(({ theirs }) => homeOf(theirs)))
+const untoldHomes = (grounds: readonly Ground[], { standing }: Read, { now, epochs }: Moment): string[] => {
+  const callers = standing(grounds[0]!.callers)
+  if (!callers || !grounds.some(({ theirs }) => standing(theirs)?.home)) return none
+  if (heldAt(callers, now).platform_role === defaultPlatformRole) return none
+  const homes = new Set(grounds.map(({ theirs }) => homeOf(standing(theirs))))
   return [...homes].filter((tenant_id) => tenant_id !== null && !epochs.has(tenant_id)) as string[]
 }
 
@@ -94,16 +97,19 @@ export const judgeQuestions = async <Told>(
   questions: readonly PlacedQuestion[],
   tell: (judged: Judged) => Told,
 ): Promise<{ revision: string; told: Told[] }> => {
-  const { moment, grounds } = await readFor(caller, fresh, questions)
+  const { moment, grounds, read } = await readFor(caller, fresh, questions)
   const { now } = moment
   let hasAskedAboutSelf = false
   // How often a tenant of strangers changed is nobody's business, nor that there is one.
   const known: string[] = []
-  const told = await inTurns(grounds, ({ asked, theirs, constraints, relations, callers: found }) => {
+  const told = await inTurns(grounds, (ground) => {
+    const { asked } = ground
     const { actor, action, resource_type, attributes } = asked
+    const constraints = read.constraints(ground.constraints)
+    const relations = read.relations(ground.relations)
     const place = relations.length === 0 ? asked.place : { ...asked.place, relations: [...asked.place.relations, ...relations] }
     const isSelf = isCaller(caller, actor)
-    let callers = standingIn(caller, found)
+    let callers = standingIn(caller, read.standing(ground.callers))
     if (place.tenant_id !== null && mayKnow(callers, now)) known.push(place.tenant_id)
     else callers = unseen(callers, now)
     let standing = callers
@@ -119,6 +125,7 @@ export const judgeQuestions = async <Told>(
       // Whoever may ask about everything is told what holds nowhere, too.
       const is_there = readable.global || isThere(asked, callers)
       requireAllowed(trail, { alternatives: asked.asking, kind: asked.kind, place, is_there }, facts)
+      const theirs = read.standing(ground.theirs)
       standing = readable.global ? standingIn(actor, theirs) : veiled(actor, asked, theirs, facts)
       const home = readable.global ? homeOf(standing) : null
       if (home !== null) known.push(home)
@@ -141,9 +148,7 @@ export const judgeQuestions = async <Told>(
       decision: decide(action, facts),
       readable,
       callers,
-      get rules() {
-        return rulesReadableTo(asCaller())
-      },
+      rules: () => rulesReadableTo(asCaller()),
     })
   })
   return { revision: revisionOf(moment, known), told }

@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => live.stop())
 
-test('L4 DE-10 a tenant with as many rules as it may have makes its own questions dear, and nobody else waits for them', async () => {
+test('L4 DE-10 a tenant with as many rules as it may have is answered all the same, a hundred questions at once, and so are others meanwhile', async () => {
   // As many as a project may have, and as many tests as one may have, none of which holds.
   const any = Array.from({ length: 20 }, (_, n) => ({ any: [{ in: { actor_type: [`a${n}`] } }, { in: { resource_type: [`r${n}`] } }] }))
   await live.sql(
@@ -22,18 +22,9 @@ test('L4 DE-10 a tenant with as many rules as it may have makes its own question
   // What is kept is read first, so that nothing but judging takes long.
   expect((await ask('asha', 'decisions', dear)).body.decision).toBe('allow')
   expect((await ask('bella', 'decisions', cheap)).body.decision).toBe('allow')
-  const order: string[] = []
-  // Together they take far longer than a few cheap questions.
-  const batches = Array.from({ length: 20 }, async () => {
-    const { status } = await ask('asha', 'decisions/batch', { questions: Array(100).fill(dear) })
-    order.push(`dear ${status}`)
-  })
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  for (let n = 0; n < 3; n += 1) {
-    await ask('bella', 'decisions', cheap)
-    order.push('cheap')
-  }
-  await Promise.all(batches)
-  expect(order.at(-1)).toMatch(/^dear (?:200|503)$/)
-  expect(order.filter((each) => each === 'cheap')).toHaveLength(3)
+  // A hundred at once were too dear for the second that a request has, before a rule was read once and for all.
+  const batch = ask('asha', 'decisions/batch', { questions: Array(100).fill(dear) })
+  expect((await ask('bella', 'decisions', cheap)).body.decision).toBe('allow')
+  const { status, body } = await batch
+  expect([status, new Set(body.decisions.map(({ decision }: { decision: string }) => decision))]).toEqual([200, new Set(['allow'])])
 })

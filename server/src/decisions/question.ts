@@ -58,7 +58,9 @@ const askingAbout = (action: Action, { tenant_id, project_id }: ReturnType<typeo
 /** Where projects lie, of those that there are. */
 const homesOf = async (fresh: FreshReader, project_ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
   const { values } = await fresh.read(project_ids.map((id) => want(projectTenants, id)))
-  return new Map(project_ids.flatMap((id, index) => (values[index] === undefined ? [] : [[id, values[index]]])))
+  const homes = new Map<string, string>()
+  for (let index = 0; index < values.length; index += 1) if (values[index] !== undefined) homes.set(project_ids[index]!, values[index]!)
+  return homes
 }
 const noHomes: ReadonlyMap<string, string> = new Map()
 

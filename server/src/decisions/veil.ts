@@ -71,7 +71,9 @@ export const rulesReadableTo = (facts: Facts): Readable => ({
  * that it is there.
  */
 export const unseen = (standing: Standing, now: string): Standing => {
-  const { tenant, project, ...held } = heldAt(standing, now)
+  const held = heldAt(standing, now)
+  const { tenant, project } = held
+  if (!tenant.is_suspended && !project.is_archived) return standing
   const comes_to = { ...held, tenant: { ...tenant, is_suspended: false }, project: { ...project, is_archived: false } }
   return { ...standing, comes_to }
 }

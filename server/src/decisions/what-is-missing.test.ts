@@ -93,7 +93,10 @@ const judged = (action: Action, world: World) => {
   })
   const decision = decide(action, facts)
   const asked = { action, said: place, place } as never
-  return { decision, missing: missingOf({ asked, facts, decision, readable: everything, rules: everything, callers: facts.standing }) }
+  return {
+    decision,
+    missing: missingOf({ asked, facts, decision, readable: everything, rules: () => everything, callers: facts.standing }),
+  }
 }
 
 /** A project's record is in the project, and so are the projects of a runtime that is asked about there. */

@@ -112,10 +112,10 @@ const stateMissing = ({ facts: { tenant, project } }: Judged): string[] => [
 
 const wayRound = ({ asked: { action }, facts, rules }: Judged): string => {
   const rule = denyingRule(action, facts)!
-  const which = rules[rule.scope_type] ? rule.key : 'that constraint'
+  const which = rules()[rule.scope_type] ? rule.key : 'that constraint'
   const change = `The request must not meet the condition of ${which}, or ${scopeWords[rule.scope_type]} must change that constraint`
   // Whether it is locked is its scope's business, and where it is told of one it must not be missed of another.
-  return `${change}${rules[rule.scope_type] ? exemptionFrom(rule, action, facts) : ''}.`
+  return `${change}${rules()[rule.scope_type] ? exemptionFrom(rule, action, facts) : ''}.`
 }
 
 /** Of what is narrower there may be nothing: below a project, where no project is named, and over what only the platform's rules reach. */

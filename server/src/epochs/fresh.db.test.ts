@@ -67,22 +67,6 @@ describe('what is kept', () => {
     await rename(org.aurora, 'Aurora Labs')
   })
 
-  test('L4 I5 is nothing of a tenant where somebody is a stranger, whatever else was read along with that', async () => {
-    const strangers = { ...called('stranger', usernamesOf, () => org.aurora), isToldByEpoch: () => false }
-    const along = [want(organizations, org.aurora), want(people, user('alice')), want(strangers, user('bella'))] as const
-    const read = async () => (await fresh.forRequest().read(along)).values
-    expect(await read()).toEqual(await read())
-    const [first, second] = [loads.slice(0, 3), loads.slice(3)]
-    expect(first).toEqual([[org.aurora], [user('alice')], [user('bella')]])
-    // What is of no tenant is kept all the same.
-    expect(second).toEqual([[org.aurora], [user('bella')]])
-    // Nor is that taken back which is kept for others.
-    await nameOf(org.aurora)
-    loads = []
-    await read()
-    expect(loads).toEqual([[user('bella')]])
-  })
-
   test('DE-19 does not hold that something is unknown, so that it may come without moving an epoch', async () => {
     const id = newId('user')
     const read = async () => (await fresh.forRequest().read([want(people, id)])).values[0]

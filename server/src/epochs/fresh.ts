@@ -165,17 +165,10 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
       // Where things keep changing, everything is read in one snapshot, which needs no proof.
       const isWhole = attempt > 2
       const { moment: then, loaded } = await load({ missing: isWhole ? wanted : missing, tenants }, until)
-      const read = isWhole ? wanted : missing
-      // Of a tenant where something is not worth keeping, whoever asks is a stranger there: he could ask about any number of them.
-      const strange = new Set<string | null>()
-      for (const { id, tenant_id, source, key } of read) {
-        const value = loaded.get(id)
-        found.set(id, value)
-        if (value !== undefined && source.isToldByEpoch?.(key as never, value) === false) strange.add(tenant_id ?? id)
-      }
-      for (const each of read) {
-        const value = found.get(each.id)
-        if (value !== undefined && !strange.has(each.tenant_id ?? each.id))
+      for (const each of isWhole ? wanted : missing) {
+        const value = loaded.get(each.id)
+        found.set(each.id, value)
+        if (value !== undefined && (each.source.isToldByEpoch?.(each.key as never, value) ?? true))
           kept.set(each.id, { stamp: stampOf(then, each.tenant_id), value, lately: [] })
       }
       const isOne = isWhole || wanted.every(({ tenant_id }) => isSame(moment, then, tenant_id))

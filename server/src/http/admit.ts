@@ -22,22 +22,23 @@ const isDisabled = async (actor: Actor, fresh: FreshReader): Promise<boolean> =>
   return values[0]?.is_disabled ?? true
 }
 
-/**
- * Throws where a request is refused before anything is looked up: by the class of who asks, or by what his token names. That somebody is
- * disabled comes before all of that; it is asked only where he is refused anyway, so that nobody else waits for the answer.
- */
-export const requireAdmitted = async (
+/** Why a request is refused before anything is looked up: by the class of who asks, or by what his token names. */
+export const refusalBeforehand = (
   operation: Operation,
   actor: Actor,
   { params }: Pick<Asking, 'params'>,
   project_header: string | undefined,
-  fresh: FreshReader,
-): Promise<void> => {
+): unknown => {
   try {
     requireFitting(operation, actor, params, project_header)
+    return undefined
   } catch (error) {
-    if (isRefusal(error) && (await isDisabled(actor, fresh)))
-      throw new Problem('insufficient_permissions', { reason_code: 'actor_disabled' })
-    throw error
+    return error
   }
 }
+
+/** That somebody is disabled comes before all of that. It is asked only where he is refused anyway, so that nobody else waits for the answer. */
+export const disabledFirst = async (refusal: unknown, actor: Actor, fresh: FreshReader): Promise<unknown> =>
+  isRefusal(refusal) && (await isDisabled(actor, fresh))
+    ? new Problem('insufficient_permissions', { reason_code: 'actor_disabled' })
+    : refusal

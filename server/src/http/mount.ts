@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem } from '../kernel/problem.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Actor, newTrail, type Work } from '../work/work.ts'
-import { requireAdmitted } from './admit.ts'
+import { disabledFirst, refusalBeforehand } from './admit.ts'
 import { Again, type Answer, type Caller, identifiedOnce, Lines, type Listed, type Slice } from './answer.ts'
 import type { Asking, Outer, Rails } from './asking.ts'
 import { countedRefusals } from './counted-refusals.ts'
@@ -91,10 +91,8 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
 
   /** A question has no transaction: what must be known of it is written in one of its own, before the answer is given. */
   const recordAsked = async (outer: Outer): Promise<void> => {
-    const { events, platform_mismatch } = outer.trail
-    if (events.length === 0 && !platform_mismatch) return
     await recordAside(rails, outer, (work) => {
-      work.trail.events.push(...events)
+      work.trail.events.push(...outer.trail.events)
       noteMismatch(work)
     })
   }
@@ -149,11 +147,12 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     const asking: Asking = operation.takes_project_header ? { ...asked, project_header } : asked
     let outer = { actor, correlation_id: request.id, source_ip: request.ip, trail: newTrail() }
     try {
-      await requireAdmitted(operation, actor, asking, project_header, request.fresh)
+      const refusal = refusalBeforehand(operation, actor, asking, project_header)
+      if (refusal) throw await disabledFirst(refusal, actor, request.fresh)
       if ('ask' in answering) {
         const result = await answering.ask({ ...outer, fresh: request.fresh } as never, asking as never)
         requireTrail(operation, asking, outer.trail)
-        await recordAsked(outer)
+        if (outer.trail.events.length > 0 || outer.trail.platform_mismatch) await recordAsked(outer)
         return result
       }
       if ('waiting' in answering) {

@@ -34,7 +34,9 @@ const byWidthThenKey = (a: Constraint, b: Constraint) => width(a) - width(b) || 
 const remembered = <Found>(compute: (chain: readonly Constraint[]) => Found) => {
   const known = new WeakMap<readonly Constraint[], Found>()
   return (chain: readonly Constraint[]): Found => {
-    const found = known.get(chain) ?? compute(chain)
+    const before = known.get(chain)
+    if (before !== undefined) return before
+    const found = compute(chain)
     known.set(chain, found)
     return found
   }
