@@ -1,13 +1,9 @@
 import type { listAllocations as Op } from '@gatehouse/contract/allocations'
-import type { Project } from '@gatehouse/contract/projects'
-import { authorize, authorizedAmong } from '../authz/authorize.ts'
-import { decide } from '../authz/decide.ts'
-import { readFacts } from '../authz/facts.ts'
+import { authorize, authorizedAmong, isAllowedButForRules } from '../authz/authorize.ts'
 import { type Answering, listed } from '../http/answer.ts'
 import { seenIn } from '../http/seen-page.ts'
 import { projectKind } from '../tenancy/project.ts'
 import { findProject } from '../tenancy/project-queries.ts'
-import type { Work } from '../work/work.ts'
 import { type AllocationRow, allocationKind } from './allocation.ts'
 import { allocationsIn } from './allocation-queries.ts'
 import { allocationsOf, projectNamed } from './allocation-scope.ts'
@@ -16,11 +12,8 @@ import { listedOf } from './shown-allocation.ts'
 /** What is asked about where there is nothing to show: nothing, nowhere. */
 const none = { region: '', sku: '', gpus: 0 }
 
-/** Whether nothing but rules could hide them: whoever is refused otherwise is refused each of them, and none is looked at for him. */
-const isForRules = async (work: Work, project: Project): Promise<boolean> => {
-  const facts = await readFacts(work, allocationKind.type, projectKind.placeOf(project, work.actor))
-  return decide('allocation.read', { ...facts, constraints: [] }).decision === 'allow'
-}
+/** A project as a thing of the kind that is on the list. */
+const listKind = { ...projectKind, type: allocationKind.type }
 
 /** Exactly those that a single read would show. A rule may hide some by their shape, and so the list is judged by what it shows. */
 export const listAllocations: Answering<typeof Op> = async (work, { query, slice, project_header }) => {
@@ -33,7 +26,7 @@ export const listAllocations: Answering<typeof Op> = async (work, { query, slice
     return allowed
   }
   const seen =
-    found && (await isForRules(work, found))
+    found && (await isAllowedButForRules(work, 'allocation.read', listKind, found))
       ? await seenIn(slice, (after, limit) => work.tx.many(allocationsIn(found.id, query.state, after, limit)), judged)
       : []
   await authorize(work, 'allocation.read', allocationsOf(seen[0] ?? hidden ?? none), found)

@@ -157,6 +157,12 @@ export const authorizeAgain = async (work: Work, asked: readonly Asked[]): Promi
   }
 }
 
+/** Whether nothing but rules could hide what lies there: whoever is refused otherwise is refused each item of a list, and none is looked at for him. */
+export const isAllowedButForRules = async <R extends object>(work: Work, action: Action, kind: Kind<R>, row: R): Promise<boolean> => {
+  const facts = await readFacts(work, kind.type, kind.placeOf(row, work.actor))
+  return decide(action, { ...facts, constraints: [] }).decision === 'allow'
+}
+
 /** The rows among these that the actor may do the action to; for lists, which show exactly what a single read would. */
 export const authorizedAmong = async <R extends object>(work: Work, action: Action, kind: Kind<R>, rows: readonly R[]): Promise<R[]> => {
   const facts = await readFactsIn(

@@ -1,9 +1,5 @@
-import type { Organization } from '@gatehouse/contract/organizations'
 import type { Action } from '../authz/actions.ts'
-import { authorize } from '../authz/authorize.ts'
-import { decide } from '../authz/decide.ts'
-import { readFacts } from '../authz/facts.ts'
-import type { Kind } from '../authz/kind.ts'
+import { authorize, isAllowedButForRules } from '../authz/authorize.ts'
 import { type Listed, listed, type Slice } from '../http/answer.ts'
 import { seenIn } from '../http/seen-page.ts'
 import { Problem } from '../kernel/problem.ts'
@@ -22,12 +18,6 @@ interface Across<Row> {
   readonly seenAmong: (runtime: RuntimeRow, rows: readonly Row[]) => Promise<readonly Row[]>
 }
 
-/** Whether nothing but rules could hide them: whoever is refused otherwise is refused each of them, and none is looked at for him. */
-const isForRules = async (work: Work, action: Action, kind: Kind<Organization>, organization: Organization): Promise<boolean> => {
-  const facts = await readFacts(work, kind.type, kind.placeOf(organization, work.actor))
-  return decide(action, { ...facts, constraints: [] }).decision === 'allow'
-}
-
 /**
  * What an operator is shown across the projects that are attached to its runtime: exactly what it could read one by one, for each project may
  * have rules and exemptions of its own. So the list is judged as what it shows is; where that is nothing, as such a thing in no project.
@@ -43,7 +33,7 @@ export const listAcross = async <Row extends { readonly id: string; readonly pro
   const runtime = found && isOwn ? await work.tx.maybe(findRuntime(found.id, shared_runtime_id)) : undefined
   const from = runtime && idAfter(runtime, slice.after)
   const seen =
-    found && runtime && from !== undefined && (await isForRules(work, right, runtimesOf({ type, shared_runtime_id }), found))
+    found && runtime && from !== undefined && (await isAllowedButForRules(work, right, runtimesOf({ type, shared_runtime_id }), found))
       ? await seenIn(
           { ...slice, after: from },
           (after, limit) => readAfter(runtime, after, limit),
