@@ -23,6 +23,7 @@ import { localIssuer, signText } from '../server/src/principals/oidc/testing/loc
 import { seedDevelopment } from '../server/src/seed-development.ts'
 import { composed, taskSubscribers } from '../server/src/wiring.ts'
 import { cloneDatabase } from './postgres.ts'
+import { unhurried } from './unhurried.ts'
 
 export interface Answered {
   status: number
@@ -72,7 +73,7 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
     // Where it issues tokens under the very address that it is reached at, the address must be known before it listens.
     const port = is_own_issuer ? await freePort() : 0
     const url = `http://127.0.0.1:${port}`
-    const database: Database = openDatabase({ url: clone.appUrl, max_connections: 8 })
+    const database: Database = openDatabase({ url: clone.appUrl, max_connections: 8, ...unhurried.database })
     const tokens = humanTokens([issuer.settings])
     const key = await auditKey(database, parseKeyRing(testKeys))
     const append = appendWith({ region: 'test', key })
@@ -100,7 +101,7 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
     const parts: ServerParts = {
       ...composed({
         database,
-        fresh: keepFresh(database),
+        fresh: keepFresh(database, unhurried.fresh),
         append,
         ring,
         tokens,
@@ -110,6 +111,7 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
         keys: { want: keySetSource(ring), sign: createSigner({ ring, transit: tending.transit }), tendSoon },
         nodes,
         tasks: tasking.tasks,
+        patience_ms: unhurried.patience_ms,
       }),
       logger: false,
     }

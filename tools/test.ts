@@ -4,12 +4,23 @@ import { checks } from './test/checks.ts'
 import { hasPart, isPart, partNames, parts } from './test/parts.ts'
 import { runAloud, runQuietly } from './test/run.ts'
 import { judgeSkips } from './test/skips.ts'
+import { slowestOf } from './test/slowest.ts'
+import { seedIn, seedVariable, type Tier, tierVariable } from './test/tier.ts'
 import { compare, summaryOf } from './trace/compare.ts'
+import { readElsewhere } from './trace/elsewhere.ts'
+import type { TestResult } from './trace/proofs.ts'
 import { readOpen, readRequirements } from './trace/requirements.ts'
-import { readResults, resultsPath, type TestResult } from './trace/results.ts'
+import { readResults, readRuns, resultsPath } from './trace/results.ts'
 
-const filter = process.argv.slice(2).filter((argument) => argument !== '--')
+/** `npm test` runs the first tier, `npm run test:all` both, `npm run test:rest` what the first leaves out. */
+const flags = ['--all', '--rest'] as const
+const words = process.argv.slice(2).filter((argument) => argument !== '--')
+const flag = flags.find((each) => words.includes(each))
+const filter = words.filter((word) => word !== flag)
 const filtered = filter.length > 0
+const tiers: readonly Tier[] = flag === '--rest' ? ['test:all'] : flag === '--all' ? ['test', 'test:all'] : ['test']
+const seed = seedIn(process.env)
+
 const count = { passed: 0, failed: 0, skipped: 0 }
 const failures: string[] = []
 
@@ -53,17 +64,22 @@ const runChecks = async () => {
   }
 }
 
-const runTests = async (): Promise<TestResult[]> => {
-  heading('tests')
-  // A filtered run is no evidence about the whole, so it must not pass for the newest results.
-  const path = filtered ? resultsPath.replace('.json', '-filtered.json') : resultsPath
+const runTests = async (tier: Tier): Promise<TestResult[]> => {
+  heading(`tests of \`npm run ${tier}\`, seed ${seed} (${seedVariable}=${seed} repeats it)`)
+  // A run of some files is no evidence about the whole, so it must not pass for the newest results.
+  const path = resultsPath(filtered ? 'filtered' : tier)
   await rm(path, { force: true })
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${path}`]
-  const { ok, seconds } = await runAloud(['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...filter])
+  const reporters = ['--reporter=tools/test/progress.ts', '--reporter=json', `--outputFile.json=${path}`]
+  const env = { [tierVariable]: tier, [seedVariable]: seed }
+  const { ok, seconds } = await runAloud(['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...filter], env)
   const results = existsSync(path) ? await readResults(path) : []
   for (const { outcome, file, name } of results) {
     count[outcome] += 1
     if (outcome === 'failed') failures.push(`${file}: ${name}`)
+  }
+  if (results.length > 0 && !filtered) {
+    heading('slowest ten files')
+    for (const line of await slowestOf(path)) console.log(line)
   }
   console.log(`tests took ${seconds.toFixed(1)} s`)
   if (results.length === 0) fail('no test ran')
@@ -87,23 +103,27 @@ const reportSkips = async (results: readonly TestResult[]) => {
   judge('skips', faults, `${missing.length + skipped.length}, all allowed`)
 }
 
-const traceRequirements = async (results: readonly TestResult[]) => {
+/** The first tier is judged by what it proved itself, whatever the larger one said last time. */
+const traceRequirements = async () => {
   heading('requirements')
-  const trace = compare(await readRequirements(), await readOpen(), results)
+  const { test, ...rest } = await readRuns()
+  const runs = { ...(test ? { test } : {}), ...(tiers.includes('test:all') ? rest : {}) }
+  const known = { requirements: await readRequirements(), open: await readOpen(), elsewhere: await readElsewhere(), missing }
+  const trace = compare(runs, known)
   judge('trace', trace.faults, summaryOf(trace))
 }
 
 const started = performance.now()
+checkParts()
 if (filtered) {
   console.log(`Only the tests that match: ${filter.join(' ')}. No other check, no trace.`)
-  checkParts()
-  await runTests()
+  for (const tier of tiers) await runTests(tier)
 } else {
-  checkParts()
-  await runChecks()
-  const results = await runTests()
+  if (tiers.includes('test')) await runChecks()
+  const results: TestResult[] = []
+  for (const tier of tiers) results.push(...(await runTests(tier)))
   await reportSkips(results)
-  await traceRequirements(results)
+  await traceRequirements()
 }
 
 heading(`${((performance.now() - started) / 1000).toFixed(0)} s in all`)

@@ -1,21 +1,27 @@
-import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { hasPart, partNames } from './test/parts.ts'
 import { compare, summaryOf } from './trace/compare.ts'
+import { elsewhereList, elsewherePath, readElsewhere } from './trace/elsewhere.ts'
 import { openList, openPath, readOpen, readRequirements } from './trace/requirements.ts'
-import { readResults, resultsPath } from './trace/results.ts'
+import { readRuns } from './trace/results.ts'
 
-if (!existsSync(resultsPath)) {
-  console.error('There are no test results yet: run `npm test` first.')
+const runs = await readRuns()
+if (!runs.test) {
+  console.error('There are no test results yet: run `npm test` first, and `npm run test:all` for the whole.')
   process.exit(1)
 }
+const missing = partNames.filter((part) => !hasPart(part))
+const trace = compare(runs, { requirements: await readRequirements(), open: await readOpen(), elsewhere: await readElsewhere(), missing })
 
-const trace = compare(await readRequirements(), await readOpen(), await readResults(resultsPath))
-
-if (process.argv.includes('--open') || process.argv.includes('--write')) {
-  const list = openList(trace.stillOpen)
-  // Not by `>` in a shell: that empties the list before we have read it.
-  if (process.argv.includes('--write')) await writeFile(openPath, list)
-  else process.stdout.write(list)
+if (process.argv.includes('--open')) {
+  process.stdout.write(openList(trace.stillOpen))
+  process.exit(0)
+}
+if (process.argv.includes('--write')) {
+  // Written here and not by `>` in a shell, which would empty the list before it is read.
+  await writeFile(openPath, openList(trace.stillOpen))
+  if (runs['test:all'] && missing.length === 0) await writeFile(elsewherePath, elsewhereList(trace.elsewhere))
+  else console.log(`${elsewherePath} is as it was: it takes both tiers on a machine with every part to write it.`)
   process.exit(0)
 }
 

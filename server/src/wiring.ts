@@ -130,6 +130,8 @@ export interface Parts {
   readonly tasks: NodeTasks
   /** That a token was refused is not in the record yet, or will never be. */
   readonly onUnrecorded?: DenialParts['onUnrecorded']
+  /** How long a caller waits for a token before it is refused with 503. */
+  readonly patience_ms?: number
 }
 
 /** Every operation with the verb that answers it. */
@@ -191,8 +193,13 @@ export const composed = ({
   nodes,
   tasks,
   onUnrecorded,
+  patience_ms,
 }: Parts) => {
-  const issuing = gateAndIssuer({ database, fresh, append, issuer, keys, ...(onUnrecorded && { onUnrecorded }) })
+  const issuing = gateAndIssuer({
+    ...{ database, fresh, append, issuer, keys },
+    ...(onUnrecorded && { onUnrecorded }),
+    ...(patience_ms && { patience_ms }),
+  })
   const useProof = proofUsing(database)
   const holders = holding(useProof, issuer.url)
   const identify = identifyWith({ tokens, database, append, issuer, keys }, holders.requireHolder)

@@ -12,7 +12,14 @@ export const realServer = async (settings: Record<string, string>) => {
   const nodes = { GATEHOUSE_NODES_PORT: String(nodes_port), GATEHOUSE_NODES_URL: `https://127.0.0.1:${nodes_port}` }
   const child = spawn(process.execPath, [main], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { PATH: process.env.PATH, ...settings, GATEHOUSE_PORT: String(port), ...nodes, GATEHOUSE_LIFELINE: 'stdin' },
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      ...settings,
+      GATEHOUSE_PORT: String(port),
+      ...nodes,
+      GATEHOUSE_LIFELINE: 'stdin',
+    },
   })
   child.stdin.on('error', () => {})
   const output: Buffer[] = []

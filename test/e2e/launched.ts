@@ -11,7 +11,8 @@ interface Where {
 export const launcher = () => {
   const children: ChildProcess[] = []
   const launch = (command: string, words: readonly string[], { cwd, env }: Where) => {
-    const child = spawn(command, words, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
+    const { NODE_COMPILE_CACHE } = process.env
+    const child = spawn(command, words, { cwd, env: { NODE_COMPILE_CACHE, ...env }, stdio: ['pipe', 'pipe', 'pipe'] })
     children.push(child)
     /** By either way, and by both in the order in which it came. */
     const heard = { out: '', err: '', text: '' }
@@ -38,7 +39,7 @@ export const addressOf = async ({ child, heard }: ReturnType<ReturnType<typeof l
   for (;;) {
     const found = /Server listening at (http:\/\/[\d.:]+)/.exec(heard.out)?.[1]
     if (found) return found
-    if (child.exitCode !== null || child.signalCode !== null || performance.now() - began > 30_000)
+    if (child.exitCode !== null || child.signalCode !== null || performance.now() - began > 120_000)
       throw new Error(`it did not start: ${heard.text}`)
     await sleep(50)
   }

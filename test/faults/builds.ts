@@ -61,6 +61,7 @@ const sharingReads =
         forRequest: () => {
           const reader = parts.fresh.forRequest()
           return {
+            limit_ms: reader.limit_ms,
             read: (wanted) => {
               const name = wanted.map(({ id }) => id).join()
               const known = readings.get(name)

@@ -17,13 +17,21 @@ import { humanTokens } from '../../server/src/principals/oidc/human-tokens.ts'
 import { loggerOptions } from '../../server/src/telemetry/logger-options.ts'
 import { composed, taskSubscribers } from '../../server/src/wiring.ts'
 import { tokenIssuer } from '../live-server.ts'
+import { unhurried } from '../unhurried.ts'
 import { brokenAs } from './builds.ts'
 import type { Settings } from './server-process.ts'
 import { type Reached, withFaults } from './statement-faults.ts'
 
 /** The product as server/src/main.ts composes it, without checkpoints and metrics, with seams in its database and, where a test wants it, one mistake. */
-export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, logLevel, has_door = false }: Settings, reached: Reached) => {
-  const direct = openDatabase({ url: appUrl, onError: (error) => logLevel === 'silent' || console.error(`database: ${error.message}`) })
+export const composeServer = async (
+  { appUrl, issuer, keys, cursorKey, build, logLevel, has_door = false, deadlines }: Settings,
+  reached: Reached,
+) => {
+  const direct = openDatabase({
+    ...(deadlines ? { statement_timeout_ms: deadlines.statement_ms, round_trip_ms: deadlines.round_trip_ms } : unhurried.database),
+    url: appUrl,
+    onError: (error) => logLevel === 'silent' || console.error(`database: ${error.message}`),
+  })
   const database = withFaults(direct, reached)
   const ring = parseKeyRing(keys)
   const key = await auditKey(direct, ring)
@@ -50,7 +58,7 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
   const parts: ServerParts = {
     ...composed({
       database,
-      fresh: keepFresh(database),
+      fresh: keepFresh(database, deadlines ? { limit_ms: deadlines.decision_ms } : unhurried.fresh),
       append,
       ring,
       tokens,
@@ -66,6 +74,7 @@ export const composeServer = async ({ appUrl, issuer, keys, cursorKey, build, lo
       },
       nodes,
       tasks: tasking.tasks,
+      patience_ms: deadlines?.decision_ms ?? unhurried.patience_ms,
     }),
     logger: loggerOptions(logLevel),
   }

@@ -20,6 +20,8 @@ export interface Settings {
   readonly logLevel: string
   /** Nodes may come to it. */
   readonly has_door?: boolean
+  /** Otherwise it waits as long as a busy machine needs. */
+  readonly deadlines?: { readonly decision_ms: number; readonly statement_ms: number; readonly round_trip_ms: number }
 }
 
 export type Order = { settings: Settings } | { arm: Arms } | { count: true }

@@ -19,6 +19,7 @@ type AnySource = Source<unknown, unknown>
 const sourceOf = async (reading: (fresh: FreshReader) => Promise<unknown>): Promise<AnySource> => {
   const seen: Wanted<unknown>[] = []
   const fresh: FreshReader = {
+    limit_ms: 1000,
     read: async (wanted) => {
       seen.push(...wanted)
       return { moment: { now: '', epochs: new Map() }, values: wanted.map(() => undefined) as never }

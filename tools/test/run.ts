@@ -35,5 +35,5 @@ export const runQuietly = (args: readonly string[]): Promise<Ran> => {
 }
 
 /** Runs a script on this same Node and lets it speak; on one stream, so that nothing of it can come after our last line. */
-export const runAloud = (args: readonly string[]): Promise<Ran> =>
-  waitFor(spawn(process.execPath, args, { stdio: ['ignore', 1, 1] }), () => '')
+export const runAloud = (args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ran> =>
+  waitFor(spawn(process.execPath, args, { stdio: ['ignore', 1, 1], env: { ...process.env, ...env } }), () => '')

@@ -1,9 +1,12 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
+import { commands, type Runs, type TestResult } from './proofs.ts'
 
-export const resultsPath = 'node_modules/.cache/gatehouse/results.json'
+const folder = 'node_modules/.cache/gatehouse'
 
-export type TestResult = { file: string; name: string; outcome: 'passed' | 'failed' | 'skipped' }
+/** What each command proved last, and what a run of some files said. */
+export const resultsPath = (run: (typeof commands)[number] | 'filtered'): string => `${folder}/results-${run.replace(':', '-')}.json`
 
 type Report = {
   testResults: {
@@ -27,4 +30,10 @@ export const readResults = async (path: string): Promise<TestResult[]> => {
     const broke = status === 'failed' && !tests.some(({ outcome }) => outcome === 'failed')
     return broke ? [...tests, { file, name: `the file itself: ${message.split('\n')[0]}`, outcome: 'failed' as const }] : tests
   })
+}
+
+/** The newest results of each tier that has been run. */
+export const readRuns = async (): Promise<Runs> => {
+  const ran = commands.filter((command) => existsSync(resultsPath(command)))
+  return Object.fromEntries(await Promise.all(ran.map(async (command) => [command, await readResults(resultsPath(command))])))
 }

@@ -6,6 +6,8 @@ export interface DatabaseOptions {
   max_connections?: number
   /** Longer than this is as good as down. */
   statement_timeout_ms?: number
+  /** The same of what waits for no lock, and of connecting: on a dead line this is how soon one knows. */
+  round_trip_ms?: number
   onError?: (error: Error) => void
 }
 
@@ -27,19 +29,22 @@ export interface Connections {
   pool(): pg.Pool
   /** Told what went wrong on a line: where one is dead, its neighbours are, and found out one after the other they would cost their time so. */
   leaveDeadLines(used: pg.Pool, error: unknown): void
+  /** For a query that waits for no lock: it is answered within a round trip or not at all. */
+  quick(query: pg.QueryConfig): pg.QueryConfig
 }
 
 export const openConnections = ({
   url,
   max_connections = 10,
   statement_timeout_ms = 5000,
+  round_trip_ms = 2000,
   onError = () => {},
 }: DatabaseOptions): Connections => {
   const settings: pg.PoolConfig = {
     connectionString: url,
     max: max_connections,
     types,
-    connectionTimeoutMillis: 2000,
+    connectionTimeoutMillis: round_trip_ms,
     statement_timeout: statement_timeout_ms,
     // The server's own limit does not help when the line is dead.
     query_timeout: statement_timeout_ms + 1000,
@@ -59,6 +64,7 @@ export const openConnections = ({
   let pool = open()
   return {
     pool: () => pool,
+    quick: (query) => ({ ...query, query_timeout: round_trip_ms }) as pg.QueryConfig,
     leaveDeadLines: (used, error) => {
       if (used !== pool || !(error instanceof Error) || error.message !== silent) return
       pool = open()
@@ -67,9 +73,6 @@ export const openConnections = ({
     },
   }
 }
-
-/** What waits for no lock either answers quickly or not at all; on a dead line this is how soon one knows. */
-export const quick = (query: pg.QueryConfig): pg.QueryConfig => ({ ...query, query_timeout: 2000 }) as pg.QueryConfig
 
 /** What is sent within it leaves in one piece: a piece each would wake the database for each. */
 export const inOnePiece = <Sent>(client: pg.ClientBase, sendAll: () => Sent): Sent => {

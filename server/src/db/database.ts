@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { Problem } from '../kernel/problem.ts'
 import { arrayText } from './array-text.ts'
-import { type DatabaseOptions, heard, inOnePiece, isLost, isSaid, openConnections, quick } from './connections.ts'
+import { type Connections, type DatabaseOptions, heard, inOnePiece, isLost, isSaid, openConnections } from './connections.ts'
 import { problemOf, worthRetrying } from './database-errors.ts'
 import type { Statement } from './statement.ts'
 
@@ -79,6 +79,7 @@ const causeOf = (error: unknown) => (error instanceof Problem ? error.cause : er
 /** Begins a transaction, lets it be worked in, and commits it. Whatever goes wrong is thrown, and the transaction is still open then. */
 const workOn = async <T>(
   client: pg.ClientBase,
+  quick: Connections['quick'],
   mode: keyof typeof begin,
   within: (tx: Tx) => Promise<T>,
   options: TransactionOptions,
@@ -118,14 +119,14 @@ const workOn = async <T>(
 }
 
 export const openDatabase = (settings: DatabaseOptions): Database => {
-  const { pool, leaveDeadLines } = openConnections(settings)
+  const { pool, leaveDeadLines, quick } = openConnections(settings)
 
   const once = async <T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>, options: TransactionOptions): Promise<T> => {
     const used = pool()
     const client = await heard(used.connect())
     let broken: Error | undefined
     try {
-      return await workOn(client, mode, within, options)
+      return await workOn(client, quick, mode, within, options)
     } catch (error) {
       leaveDeadLines(used, causeOf(error))
       // On a lost line there is nobody to roll back for us, and waiting for it would double the time.

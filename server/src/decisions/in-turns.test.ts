@@ -25,7 +25,7 @@ test('L4 all are made in their order, and others are heard in between exactly wh
     setImmediate(() => {
       heard = true
     })
-    const made = await inTurns(items(20), taking(each_ms))
+    const made = await inTurns(items(20), 1000, taking(each_ms))
     expect([made, heard]).toEqual([items(20).map((item) => item * 2), isHeard])
     vi.restoreAllMocks()
     await new Promise((resolve) => setImmediate(resolve))
@@ -33,11 +33,11 @@ test('L4 all are made in their order, and others are heard in between exactly wh
 })
 
 test('DE-19 what takes longer than a second in all is refused, and nothing of it is told', async () => {
-  await expect(inTurns(items(100), taking(9))).resolves.toHaveLength(100)
-  await expect(inTurns(items(100), taking(11))).rejects.toMatchObject({ code: 'dependency_unavailable' })
+  await expect(inTurns(items(100), 1000, taking(9))).resolves.toHaveLength(100)
+  await expect(inTurns(items(100), 1000, taking(11))).rejects.toMatchObject({ code: 'dependency_unavailable' })
 })
 
 test('L4 the last one is waited for by nobody', async () => {
-  await expect(inTurns([1], taking(5000))).resolves.toEqual([2])
-  await expect(inTurns([], taking(1))).resolves.toEqual([])
+  await expect(inTurns([1], 1000, taking(5000))).resolves.toEqual([2])
+  await expect(inTurns([], 1000, taking(1))).resolves.toEqual([])
 })

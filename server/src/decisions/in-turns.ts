@@ -5,14 +5,12 @@ import { Problem } from '../kernel/problem.ts'
 const turn_ms = 5
 /** So long are they heard: whoever waits for the database, too, is then served in one go and not in one turn after the other. */
 const pause_ms = 2
-/** Later than this after it began, what was read for it is too old to be told as what is so now. */
-const limit_ms = 1000
 
 /**
  * Makes something of each, one after the other. A tenant that has many rules makes its own questions dear: whoever else waits is heard
- * in between, and a request that takes too long in all is refused.
+ * in between. Past the limit what was read for it is too old to be told as what is so now, and the request is refused.
  */
-export const inTurns = async <Item, Made>(items: readonly Item[], make: (item: Item) => Made): Promise<Made[]> => {
+export const inTurns = async <Item, Made>(items: readonly Item[], limit_ms: number, make: (item: Item) => Made): Promise<Made[]> => {
   const began = performance.now()
   const made: Made[] = []
   let turn = began

@@ -102,7 +102,7 @@ export const judgeQuestions = async <Told>(
   let hasAskedAboutSelf = false
   // How often a tenant of strangers changed is nobody's business, nor that there is one.
   const known: string[] = []
-  const told = await inTurns(grounds, (ground) => {
+  const told = await inTurns(grounds, fresh.limit_ms, (ground) => {
     const { asked } = ground
     const { actor, action, resource_type, attributes } = asked
     const constraints = read.constraints(ground.constraints)

@@ -47,6 +47,8 @@ export interface Known<W extends readonly Wanted<unknown>[]> {
 
 /** Reads for one request. What it proved once since it arrived it need not prove again, and has at once where it is kept. */
 export interface FreshReader {
+  /** How old what it read may become before it is no longer told as what is so now. */
+  readonly limit_ms: number
   read<const W extends readonly Wanted<unknown>[]>(wanted: W): Known<W> | Promise<Known<W>>
 }
 
@@ -215,6 +217,7 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
       }
 
       return {
+        limit_ms,
         read: (wanted) => {
           const began = performance.now()
           // A body may come long after its headers; a proof from before is then no proof any more.

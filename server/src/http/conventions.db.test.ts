@@ -302,8 +302,8 @@ describe('errors', () => {
   const elsewhere: Partial<Record<ProblemCode, string>> = {
     rate_limit_exceeded: 'rate.db.test.ts',
     policy_unavailable: 'rate.db.test.ts',
-    request_timeout: 'hostile-input.db.test.ts',
-    headers_too_large: 'hostile-input.db.test.ts',
+    request_timeout: 'slow-sockets.db.test.ts',
+    headers_too_large: 'request-smuggling.db.test.ts',
     internal_error: 'invariants.db.test.ts',
     dependency_unavailable: 'invariants.db.test.ts',
     idempotency_in_progress: 'idempotency.db.test.ts',
@@ -421,7 +421,7 @@ describe('the correlation id', () => {
     ['400', 'nonsense\r\n\r\n'],
     ['400', 'GET /healthz HTTP/1.1\r\nX-Request-Id: a\r\n\r\n'],
   ])('AU-03 HO-04 is in both headers of a %s that never became a request', async ([status, bytes]) => {
-    const { text, statuses } = await rawExchange(live.url, [bytes!], { wait_ms: 300 })
+    const { text, statuses } = await rawExchange(live.url, [bytes!], { responses: 1 })
     expect(statuses).toEqual([Number(status)])
     const id = /x-request-id: ([\w-]+)/.exec(text)![1]
     expect(text).toContain(`x-correlation-id: ${id}`)

@@ -85,7 +85,19 @@ export interface ServerParts extends Rails {
   readonly identityReady?: () => boolean
   /** How long a closing server still takes connections while its readiness says no. */
   readonly drain_seconds?: number
+  /** How long a connection may take to send its request. */
+  readonly slowness?: Slowness
 }
+
+export interface Slowness {
+  readonly headers_ms: number
+  readonly request_ms: number
+  /** How often connections are looked at. */
+  readonly checked_every_ms: number
+}
+
+/** A slow request is closed within 15 s, however late in the interval it is noticed. */
+export const allowedSlowness: Slowness = { headers_ms: 10_000, request_ms: 12_000, checked_every_ms: 1000 }
 
 const bodyLimit = 256 * 1024
 
@@ -94,9 +106,14 @@ const clientErrors: Record<string, 'headers_too_large' | 'request_timeout'> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
 
-const limits = { maxHeaderSize: 16 * 1024, headersTimeout: 10_000, connectionsCheckingInterval: 1000, requireHostHeader: false }
-
 const createInstance = (parts: ServerParts, observers: Observers): FastifyInstance => {
+  const { headers_ms, request_ms, checked_every_ms } = parts.slowness ?? allowedSlowness
+  const limits = {
+    maxHeaderSize: 16 * 1024,
+    headersTimeout: headers_ms,
+    connectionsCheckingInterval: checked_every_ms,
+    requireHostHeader: false,
+  }
   const app = fastify({
     logger: parts.logger ?? false,
     // Of the two it hears one.
@@ -107,8 +124,7 @@ const createInstance = (parts: ServerParts, observers: Observers): FastifyInstan
     requestIdHeader: false,
     genReqId: (raw) => correlationIdOf(raw.headers),
     bodyLimit,
-    // A slow request is gone within 15 s, however late in the interval it is noticed.
-    requestTimeout: 12_000,
+    requestTimeout: request_ms,
     keepAliveTimeout: 30_000,
     forceCloseConnections: 'idle',
     // The framework counts the grace of a stop as a plugin that does not come back, and would end it, and us, after ten seconds.

@@ -8,7 +8,7 @@ import { together } from '../epochs/together.ts'
 import { answeredBefore, keep } from '../http/idempotency.ts'
 import type { Work } from '../work/work.ts'
 import { insertTokens, type TokenRow } from './issuing-queries.ts'
-import { type Attempt, type Job, type Lane, late, lockWaits, type Outcome, tenantLanes, type Way } from './lanes.ts'
+import { type Attempt, issuing_patience_ms, type Job, type Lane, late, lockWaits, type Outcome, tenantLanes, type Way } from './lanes.ts'
 import type { LastUses } from './last-uses.ts'
 
 /** A token that is signed and that nobody has seen yet: what must be written before anybody may, and in the state that it was decided in. */
@@ -28,8 +28,11 @@ export interface Keyed {
   readonly reply: unknown
 }
 
-/** So long somebody waits for his token; what is committed later is never given out. */
-const patience_ms = 2000
+interface CommitParts {
+  readonly database: Database
+  readonly append: Append
+  readonly patience_ms?: number
+}
 
 interface Issuing extends Job {
   readonly issuance: Issuance
@@ -53,7 +56,7 @@ type Questions = ReturnType<typeof questionsOf>
 
 const worksOf = (tx: Tx, issuances: readonly Issuance[]): Work[] => issuances.map(({ doing }) => ({ ...doing, now: tx.now, tx }))
 
-export const commitIssued = ({ database, append }: { readonly database: Database; readonly append: Append }, uses: LastUses) => {
+export const commitIssued = ({ database, append, patience_ms = issuing_patience_ms }: CommitParts, uses: LastUses) => {
   /**
    * Writes those whose state is still as it was; the others are to be decided again. That is asked behind the locks of the chains:
    * whatever took a right away in these tenants was recorded there, so it is either seen here or it waits until these are committed.

@@ -51,6 +51,7 @@ const processOn = () => {
   }
   const source = { name: 'signing keys', textOf: () => 'all', tenantOf: () => null, load: async () => [] }
   const fresh: FreshReader = {
+    limit_ms: 1000,
     read: async (wanted) => {
       world.reads.push(wanted.length)
       const values = wanted.map(({ id }) => (id.startsWith('signing keys') ? world.keys : world.record))

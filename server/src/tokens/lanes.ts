@@ -3,6 +3,9 @@ import { together } from '../epochs/together.ts'
 import { Problem } from '../kernel/problem.ts'
 import { turns } from './turns.ts'
 
+/** So long a caller waits for a token, or for the record of its refusal; what is committed later is never given out. */
+export const issuing_patience_ms = 2000
+
 export type Outcome = { readonly is_committed: boolean } | { readonly error: unknown }
 
 /** Something to be written for a tenant, and until when (by `performance.now()`) somebody waits for it. */

@@ -363,6 +363,7 @@ describe('what ends a token', () => {
         forRequest: () => {
           const reader = fresh.forRequest()
           return {
+            limit_ms: reader.limit_ms,
             read: async <const W extends readonly Wanted<unknown>[]>(wanted: W) => {
               const name = wanted.map(({ id }) => id).join()
               const before = seen.get(name)

@@ -3,7 +3,7 @@ import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
 import type { Database } from '../db/database.ts'
 import { type Actor, newTrail, type Work } from '../work/work.ts'
-import { type Job, tenantLanes, type Way } from './lanes.ts'
+import { issuing_patience_ms, type Job, tenantLanes, type Way } from './lanes.ts'
 import { normaliseScope } from './normalise-scope.ts'
 import type { TokenRequest } from './token-policy.ts'
 
@@ -77,15 +77,16 @@ export interface DenialParts {
   readonly append: Append
   /** A record is late, and goes on being tried; or it is lost. */
   readonly onUnrecorded?: (what: 'late' | 'lost', error: unknown) => void
+  /** How long one try may take. */
+  readonly patience_ms?: number
 }
 
-/** So long one try may take, and so long a record is tried that nobody waits for; so many of these there are at a time. */
-const patience_ms = 2000
+/** So long a record is tried that nobody waits for; so many of these there are at a time. */
 const perseverance_ms = 60_000
 const most_aside = 5000
 
 /** Writes that tokens were refused into the tenants' own logs: in transactions of their own, and each tenant's apart. */
-export const denialRecorder = ({ database, append, onUnrecorded = () => {} }: DenialParts) => {
+export const denialRecorder = ({ database, append, onUnrecorded = () => {}, patience_ms = issuing_patience_ms }: DenialParts) => {
   const lanes = tenantLanes()
   const aside = new Set<Promise<void>>()
   let isClosing = false

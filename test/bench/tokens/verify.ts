@@ -106,6 +106,7 @@ export const compareVerification = async (_world: World, { accounts, ports }: Se
 
   const records = new Map(tokens.map((token) => [claimsIn(token).jti, recordOf(token)]))
   const fresh: FreshReader = {
+    limit_ms: 1000,
     read: async (wanted) => ({
       moment: { now, epochs: new Map() },
       values: wanted.map(({ source, key }) => (source.name === 'issued token' ? records.get((key as { jti: string }).jti) : keys)) as never,

@@ -3,6 +3,7 @@ import { operations } from '../../contract/src/operations.ts'
 import type { ServerParts } from '../../server/src/http/server.ts'
 import { fixedId, newId } from '../../server/src/kernel/ids.ts'
 import { type LiveServer, liveServer, seeded } from '../live-server.ts'
+import { sweep } from '../sweep.ts'
 import { actorClasses } from './actor-classes.ts'
 import { rows } from './allowed.ts'
 import { tableHashes } from './table-hashes.ts'
@@ -52,7 +53,10 @@ test('MI-06 whoever comes to whichever operation reaches 2xx where he is named, 
   ]
   const before = await tableHashes(live, own)
   const matrix = await walker(live, world)
-  expect(await matrix.walk(everyCell)).toEqual([])
+  // Who is named is always asked; of those who are refused, a share in `npm test` and all of them in `npm run test:all`.
+  const named = everyCell.filter(({ operation, who }) => rows[operation.id]?.allowed.includes(who))
+  const refused = everyCell.filter((cell) => !named.includes(cell))
+  expect(await matrix.walk([...named, ...sweep('refused cells', refused, 600)])).toEqual([])
   // Each of them has found the same world.
   expect(await tableHashes(live, own)).toEqual(before)
   matrix.stop()

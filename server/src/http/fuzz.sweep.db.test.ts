@@ -6,11 +6,13 @@ import { type LiveWorld, liveWorld } from '../../../test/fuzz/live-world.ts'
 import { type Plan, plansOf } from '../../../test/fuzz/plans.ts'
 import { formOf, pathOf } from '../../../test/fuzz/rightful-calls.ts'
 import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { amount, isWhole, seededNumber } from '../../../test/sweep.ts'
 import type { openApiDocument } from './openapi.ts'
 
-// Another seed, or a longer run, is asked for from outside; the seed is printed with the result.
-const seed = Number(process.env.GATEHOUSE_FUZZ_SEED ?? 20_260_101)
-const requests = Number(process.env.GATEHOUSE_FUZZ_REQUESTS ?? 2600)
+// Another seed, or a longer run, is asked for from outside; the seed is printed with the result. What the whole must bring about besides
+// (each operation answered well at least once) chance brings about with this one seed.
+const seed = Number(process.env.GATEHOUSE_FUZZ_SEED ?? (isWhole ? 20_260_101 : seededNumber('fuzz')))
+const requests = Number(process.env.GATEHOUSE_FUZZ_REQUESTS ?? amount(500, 2600))
 
 let live: LiveServer
 let world: LiveWorld
@@ -162,13 +164,14 @@ describe('the fuzz', () => {
       const counts = [...Map.groupBy(all, (status) => status)].sort().map(([status, list]) => `${status}: ${list.length}`)
       console.log(`fuzz: seed ${seed}, ${all.length} requests, ${good} of them 2xx (${counts.join(', ')})`)
       expect(faults.slice(0, 10)).toEqual([])
+      if (!isWhole) return
       expect(all.length).toBeGreaterThanOrEqual(Math.min(requests, 2000))
       expect(good / all.length).toBeGreaterThan(1 / 3)
       const never = [...statuses].filter(([, list]) => !list.some((status) => status < 300)).map(([id]) => id)
       expect(never.filter((id) => !isMachinesAlone(id))).toEqual([])
       expect([...statuses.keys()].sort()).toEqual(operations.map(({ operationId }) => operationId).sort())
     },
-    60_000 + requests * 40,
+    120_000 + requests * 400,
   )
 
   test('the same seed makes the same requests, another seed others', () => {

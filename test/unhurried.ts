@@ -1,0 +1,11 @@
+/**
+ * Deadlines for a server under test that is not tried for its deadlines: far beyond what anything takes on a busy machine, so that load changes no
+ * verdict. A test of waiting itself composes the server with the deadlines that it tries.
+ */
+const unhurried_ms = 60_000
+
+export const unhurried = {
+  database: { statement_timeout_ms: unhurried_ms, round_trip_ms: unhurried_ms },
+  fresh: { limit_ms: unhurried_ms },
+  patience_ms: unhurried_ms,
+}
