@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { checks } from './test/checks.ts'
 import { hasPart, isPart, partNames, parts } from './test/parts.ts'
-import { runAloud, runQuietly } from './test/run.ts'
+import { runAloud } from './test/run.ts'
+import { runChecks } from './test/run-checks.ts'
 import { judgeSkips } from './test/skips.ts'
 import { compare, summaryOf } from './trace/compare.ts'
 import { readOpen, readRequirements } from './trace/requirements.ts'
@@ -42,15 +43,14 @@ const checkParts = () => {
   }
 }
 
-const runChecks = async () => {
-  for (const { name, args } of checks) {
-    heading(name)
-    const { ok, output, seconds } = await runQuietly(args)
+const runStaticChecks = async () => {
+  heading('static checks')
+  await runChecks(checks, ({ name, ok, output, seconds }) => {
     if (!ok) console.log(output)
     const text = `${name} (${seconds.toFixed(1)} s)`
     if (ok) pass(text)
     else fail(text)
-  }
+  })
 }
 
 const runTests = async (): Promise<TestResult[]> => {
@@ -100,7 +100,7 @@ if (filtered) {
   await runTests()
 } else {
   checkParts()
-  await runChecks()
+  await runStaticChecks()
   const results = await runTests()
   await reportSkips(results)
   await traceRequirements(results)
