@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { checks } from './test/checks.ts'
+import { neededProjects } from './test/needed-projects.ts'
 import { hasPart, isPart, partNames, parts } from './test/parts.ts'
 import { runAloud } from './test/run.ts'
 import { runChecks } from './test/run-checks.ts'
@@ -59,7 +60,8 @@ const runTests = async (): Promise<TestResult[]> => {
   const path = filtered ? resultsPath.replace('.json', '-filtered.json') : resultsPath
   await rm(path, { force: true })
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${path}`]
-  const { ok, seconds } = await runAloud(['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...filter])
+  const projects = (neededProjects(filter) ?? []).map((project) => `--project=${project}`)
+  const { ok, seconds } = await runAloud(['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...projects, ...filter])
   const results = existsSync(path) ? await readResults(path) : []
   for (const { outcome, file, name } of results) {
     count[outcome] += 1
