@@ -23,6 +23,8 @@ export default defineConfig({
     maxWorkers: 2,
     isolate: false,
     restoreMocks: true,
+    // Transformed modules are kept under node_modules/.vitest-cache, by a hash of their content.
+    fsModuleCache: true,
     allowOnly: false,
     passWithNoTests: true,
     sequence: { sequencer: LongestFirst },

@@ -1,59 +1,27 @@
-import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { readdirSync, statSync } from 'node:fs'
+import { chmod, mkdtemp, readdir, readFile, rm, statfs } from 'node:fs/promises'
 import { freemem, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { embeddedBinDir } from '@gatehouse/server/db/embedded/binaries'
 import { startPostgres } from '@gatehouse/server/db/embedded/postgres'
-import { prepareDatabase } from '@gatehouse/server/prepare-database'
 import type { TestProject } from 'vitest/node'
 import { parts } from '../tools/test/parts.ts'
-import { asSuperuser, type TestPostgres } from './superuser.ts'
+import { isAlive } from './alive.ts'
+import { clusterCache } from './cluster-cache.ts'
+import { described, dropTemplate, makeTemplate, type Template, templateKey } from './template.ts'
 
+const root = join(import.meta.dirname, '..')
 // Nothing here outlives the run, so nothing need survive a power cut.
 const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' }
 
-type Started = { postgres: TestPostgres; stop(): Promise<void> }
+type Started = { superuserUrl: string; template: Template; stop(): Promise<void> }
 
-/** Roles and a migrated template under names of this run, so that a server that is not ours gets everything back as it was. */
-const prepare = async (superuserUrl: string): Promise<Started> => {
-  const run = randomBytes(4).toString('hex')
-  const template = `gatehouse_template_${run}`
-  const at = (database: string, role?: { role: string; password: string }) => {
-    const url = new URL(superuserUrl)
-    url.pathname = `/${database}`
-    if (role) Object.assign(url, { username: role.role, password: role.password })
-    return url.href
-  }
-  const person = (name: string) => ({ role: `gatehouse_${name}_${run}`, password: randomBytes(12).toString('hex') })
-  const owner = person('owner')
-  const app = person('app')
-  await asSuperuser(superuserUrl, async (client) => {
-    for (const { role, password } of [owner, app]) await client.query(`create role ${role} login password '${password}'`)
-    await client.query(`create database ${template} owner ${owner.role}`)
-    await prepareDatabase({ ownerUrl: at(template, owner), appRole: app.role })
-    // A template that nobody can enter is always free to be copied.
-    await client.query(`alter database ${template} allow_connections false`)
-  })
-  // Clones that a broken test left behind go too, or their owner could not be dropped.
-  const stop = () =>
-    asSuperuser(superuserUrl, async (client) => {
-      const { rows } = await client.query<{ datname: string }>(
-        'select datname from pg_database join pg_roles on pg_roles.oid = datdba where rolname = $1',
-        [owner.role],
-      )
-      for (const { datname } of rows) await client.query(`drop database ${datname} with (force)`)
-      for (const { role } of [app, owner]) await client.query(`drop role ${role}`)
-    })
-  const named = (role: typeof owner) => ({ role: role.role, url: at(template, role) })
-  return { postgres: { superuserUrl, template, owner: named(owner), app: named(app) }, stop }
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
+/** Somebody else's server: it gets everything back as it was. */
+const useGiven = async (superuserUrl: string): Promise<Started> => {
+  const template = await makeTemplate(superuserUrl)
+  return { superuserUrl, template, stop: () => dropTemplate(template, superuserUrl) }
 }
 
 const inMemory = '/dev/shm'
@@ -73,22 +41,66 @@ const sweep = async (place: string) => {
   }
 }
 
-const startOwn = async (binDir: string | undefined): Promise<Started> => {
+/** Which PostgreSQL, for whom, since which boot: nothing in the cache was synced to disk, so it is not trusted after a crash of the machine. */
+const clusterKey = async (binDir: string): Promise<string> => {
+  const { size, mtimeMs } = statSync(join(binDir, 'postgres'))
+  const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => '')
+  return templateKey([binDir, size, mtimeMs, process.getuid?.(), boot])
+}
+
+/** A cluster of this run alone: a copy of a prepared one from the cache, or one made here and then kept there. */
+const startOwn = async (binDir: string): Promise<Started> => {
   for (const place of [inMemory, tmpdir()]) await sweep(place)
   const folder = await mkdtemp(join(await placeOfRun(), `gatehouse-run-${process.pid}-`))
   // PostgreSQL may have to run as somebody else than we do, and must be able to pass through.
   await chmod(folder, 0o755)
-  const server = await startPostgres({ dataDir: join(folder, 'data'), settings, ...(binDir ? { binDir } : {}) })
-  const stop = async () => {
-    await server.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
+  const cache = clusterCache(join(root, 'node_modules/.cache/gatehouse/clusters'))
+  const start = () => startPostgres({ dataDir: join(folder, 'data'), settings, binDir })
   try {
-    return { postgres: (await prepare(server.superuserUrl)).postgres, stop }
+    const key = await clusterKey(binDir)
+    let template = await cache.restore(key, folder)
+    if (!template) {
+      await cache.sweep()
+      const first = await start()
+      template = await makeTemplate(first.superuserUrl).finally(first.stop)
+      await cache.store(key, folder, template)
+    }
+    const server = await start()
+    const stop = async () => {
+      await server.stop()
+      await rm(folder, { recursive: true, force: true })
+    }
+    return { superuserUrl: server.superuserUrl, template, stop }
   } catch (error) {
-    await stop()
+    await rm(folder, { recursive: true, force: true })
     throw error
   }
+}
+
+/** When a file that the template may be made from was last written. */
+const newestSource = (folders = ['db', 'server/src'].map((folder) => join(root, folder))): number => {
+  let newest = 0
+  for (const folder of folders)
+    for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
+      if (/(?<!\.test)\.(ts|sql)$/.test(name))
+        newest = Math.max(newest, statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? 0)
+  return newest
+}
+
+/** In watch mode one cluster serves every rerun. A changed migration, grant or mirrored row gets the template made anew before the rerun. */
+const renewOnRerun = async (project: TestProject, { superuserUrl, template }: Started) => {
+  let [key, newest] = [await templateKey(), newestSource()]
+  const env = { ...process.env, SUPERUSER_URL: superuserUrl, TEMPLATE: JSON.stringify(template) }
+  project.onTestsRerun(async () => {
+    if (newestSource() === newest) return
+    newest = newestSource()
+    try {
+      key = (await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'fresh-template.ts'), key], { env })).stdout.trim()
+    } catch (error) {
+      key = ''
+      console.error(`The database could not be migrated, so its tests fail:\n${(error as { stderr?: string }).stderr ?? error}`)
+    }
+  })
 }
 
 // The set-up runs once per project, in copies of this module that share nothing but the process.
@@ -101,15 +113,16 @@ export default async (project: TestProject): Promise<() => Promise<void>> => {
   const given = isDebian ? undefined : process.env.GATEHOUSE_TEST_DATABASE_URL
   const key = isDebian ? 'debian' : 'first'
   const server = running.get(key) ?? {
-    started: given ? prepare(given) : startOwn(isDebian ? dirname(parts.postgres15.path) : undefined),
+    started: given ? useGiven(given) : startOwn(isDebian ? dirname(parts.postgres15.path) : embeddedBinDir()),
     users: 0,
   }
   running.set(key, server)
   server.users += 1
-  const { postgres, stop } = await server.started
-  project.provide('postgres', postgres)
+  const started = await server.started
+  project.provide('postgres', described(started.template, started.superuserUrl))
+  if (project.vitest.config.watch) await renewOnRerun(project, started)
   return async () => {
     server.users -= 1
-    if (server.users === 0) await stop()
+    if (server.users === 0) await started.stop()
   }
 }

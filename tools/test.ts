@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { checks } from './test/checks.ts'
+import { neededProjects } from './test/needed-projects.ts'
 import { hasPart, isPart, partNames, parts } from './test/parts.ts'
-import { runAloud, runQuietly } from './test/run.ts'
+import { runAloud } from './test/run.ts'
+import { runChecks } from './test/run-checks.ts'
 import { judgeSkips } from './test/skips.ts'
 import { slowestOf } from './test/slowest.ts'
 import { seedIn, seedVariable, type Tier, tierVariable } from './test/tier.ts'
@@ -53,15 +55,14 @@ const checkParts = () => {
   }
 }
 
-const runChecks = async () => {
-  for (const { name, args } of checks) {
-    heading(name)
-    const { ok, output, seconds } = await runQuietly(args)
+const runStaticChecks = async () => {
+  heading('static checks')
+  await runChecks(checks, ({ name, ok, output, seconds }) => {
     if (!ok) console.log(output)
     const text = `${name} (${seconds.toFixed(1)} s)`
     if (ok) pass(text)
     else fail(text)
-  }
+  })
 }
 
 const runTests = async (tier: Tier): Promise<TestResult[]> => {
@@ -71,7 +72,8 @@ const runTests = async (tier: Tier): Promise<TestResult[]> => {
   await rm(path, { force: true })
   const reporters = ['--reporter=tools/test/progress.ts', '--reporter=json', `--outputFile.json=${path}`]
   const env = { [tierVariable]: tier, [seedVariable]: seed }
-  const { ok, seconds } = await runAloud(['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...filter], env)
+  const projects = (neededProjects(filter) ?? []).map((project) => `--project=${project}`)
+  const { ok, seconds } = await runAloud(['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...projects, ...filter], env)
   const results = existsSync(path) ? await readResults(path) : []
   for (const { outcome, file, name } of results) {
     count[outcome] += 1
@@ -119,7 +121,7 @@ if (filtered) {
   console.log(`Only the tests that match: ${filter.join(' ')}. No other check, no trace.`)
   for (const tier of tiers) await runTests(tier)
 } else {
-  if (tiers.includes('test')) await runChecks()
+  if (tiers.includes('test')) await runStaticChecks()
   const results: TestResult[] = []
   for (const tier of tiers) results.push(...(await runTests(tier)))
   await reportSkips(results)

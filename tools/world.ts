@@ -1,4 +1,5 @@
 // The local development world: `npm start`. Database, migrations, seed, identity provider and server, in this order, and down again in the other.
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isPortFree } from '@gatehouse/server/db/embedded/free-port'
 import { StartRefused } from '@gatehouse/server/db/embedded/start-refused'
@@ -8,9 +9,11 @@ import { answering } from './world/answering.ts'
 import { type Child, startChild } from './world/child.ts'
 import { openDatabase } from './world/database.ts'
 import { explain } from './world/explain.ts'
+import { type Flags, help, readFlags } from './world/flags.ts'
 import { onParting } from './world/parting.ts'
+import { restartOnChange } from './world/restart-on-change.ts'
 import { readSettings } from './world/settings.ts'
-import { chosenPlace, enterState, keepEnvironment, keyEncryptionKeys } from './world/state.ts'
+import { chosenPlace, enterState, keepEnvironment, keyEncryptionKeys, project } from './world/state.ts'
 import { summaryOf } from './world/summary.ts'
 
 const stop = new AbortController()
@@ -34,22 +37,54 @@ const run = (child: Child, drainSeconds: number): Child => {
   return child
 }
 
-const requirePort = async (port: number, whose: string, variable: string) => {
+const requirePort = async (port: number, whose: string, command: (other: number) => string) => {
   if (await isPortFree(port)) return
   throw new StartRefused(
-    `Port ${port}, wanted for the ${whose}, is taken by another process. Free it, or choose another: ${variable}=${port + 100} npm start`,
+    `Port ${port}, wanted for the ${whose}, is taken by another process. Free it, or choose another: ${command(port + 100)}`,
   )
 }
+const setTo = (variable: string) => (port: number) => `${variable}=${port} npm start`
 
-const bringUp = async (): Promise<string> => {
+const migrations = () => readdirSync(join(project, 'db/migrations')).filter((name) => name.endsWith('.sql'))
+
+/** Restarts the server when a file of it changes; settles when it serves for the first time. The server itself applies new migrations. */
+const serveWatched = (start: () => Child, ready: (ending: AbortSignal) => Promise<void>, drainSeconds: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    let known = migrations()
+    const serving = restartOnChange({
+      project,
+      folders: ['server/src', 'contract/src', 'db'].map((folder) => join(project, folder)),
+      start: () => {
+        const child = start()
+        children.push(child)
+        return child
+      },
+      ready: (ending) => ready(AbortSignal.any([ending, stop.signal])),
+      drainSeconds,
+      onUp: (isFirst) => {
+        if (isFirst) return resolve()
+        const added = migrations().filter((name) => !known.includes(name))
+        known = migrations()
+        say(`the server is up again${added.length > 0 ? `; migrated: ${added.join(', ')}` : ''}`)
+      },
+      say,
+      signal: stop.signal,
+    })
+    undo.push(() => serving.catch(() => {}))
+    serving.then(() => reject(stop.signal.reason), reject)
+    serving.catch(fail)
+  })
+
+const bringUp = async ({ inspectPort, watch }: Flags): Promise<string> => {
   const settings = readSettings(process.env)
   const place = chosenPlace(settings.stateDir)
   const { stateDir } = place
   if (place.elsewhere) say(`the database's user may not enter this folder, so data and database programs live in ${stateDir}`)
   undo.push((await enterState(stateDir)).release)
-  await requirePort(settings.port, 'server', 'GATEHOUSE_PORT')
-  await requirePort(settings.idpPort, 'identity provider', 'GATEHOUSE_IDP_PORT')
-  await requirePort(settings.nodesPort, 'door of the nodes', 'GATEHOUSE_NODES_PORT')
+  await requirePort(settings.port, 'server', setTo('GATEHOUSE_PORT'))
+  await requirePort(settings.idpPort, 'identity provider', setTo('GATEHOUSE_IDP_PORT'))
+  await requirePort(settings.nodesPort, 'door of the nodes', setTo('GATEHOUSE_NODES_PORT'))
+  if (inspectPort) await requirePort(inspectPort, "server's inspector", (port) => `npm start -- --inspect=${port}`)
   const address = `http://127.0.0.1:${settings.port}`
   const issuer = `http://127.0.0.1:${settings.idpPort}`
   const door = `https://127.0.0.1:${settings.nodesPort}`
@@ -87,9 +122,29 @@ const bringUp = async (): Promise<string> => {
   keepEnvironment(stateDir, serverEnv)
   // Its own pause comes on top; where that is no number, the server refuses to start and there is nothing to wait for.
   const drainSeconds = Number(settings.server.GATEHOUSE_DRAIN_SECONDS) || 0
-  run(startChild({ name: 'server', file: 'server/src/main.ts', env: serverEnv, logFile: join(stateDir, 'server.log') }), drainSeconds + 15)
-  await answering('The server', `${address}/healthz`, stop.signal)
-  return summaryOf({ address, issuer, door, stateDir })
+  const nodeArgs = inspectPort ? [`--inspect=127.0.0.1:${inspectPort}`] : []
+  const startServer = () =>
+    startChild({ name: 'server', file: 'server/src/main.ts', env: serverEnv, logFile: join(stateDir, 'server.log'), nodeArgs })
+  const ready = (signal: AbortSignal) => answering('The server', `${address}/healthz`, signal)
+  if (watch) await serveWatched(startServer, ready, drainSeconds + 15)
+  else {
+    run(startServer(), drainSeconds + 15)
+    await ready(stop.signal)
+  }
+  return summaryOf({ address, issuer, door, stateDir, inspectPort, watch })
+}
+
+const flags = (() => {
+  try {
+    return readFlags(process.argv.slice(2))
+  } catch (error) {
+    console.error(`\n${explain(error)}\n`)
+    process.exit(1)
+  }
+})()
+if (flags.help) {
+  console.log(help)
+  process.exit(0)
 }
 
 onParting({
@@ -106,7 +161,7 @@ onParting({
 
 const stopped = new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve(), { once: true }))
 try {
-  console.log(await bringUp())
+  console.log(await bringUp(flags))
   await stopped
 } catch (error) {
   fail(error)

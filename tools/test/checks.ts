@@ -3,8 +3,10 @@ import { existsSync } from 'node:fs'
 const bin = 'node_modules'
 const places = ['contract', 'server', 'agent', 'idp', 'examples', 'tools', 'test'].filter((place) => existsSync(place))
 
+export type Check = { name: string; args: readonly string[] }
+
 /** What must hold before the first test: each is a script that says nothing worth reading unless it fails. */
-export const checks: readonly { name: string; args: readonly string[] }[] = [
+export const checks: readonly Check[] = [
   { name: 'types', args: [`${bin}/ts7/bin/tsc`, '-p', '.'] },
   { name: 'lint', args: [`${bin}/@biomejs/biome/bin/biome`, 'check', '--error-on-warnings', '.'] },
   {

@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 
-let running: ChildProcess | undefined
+const running = new Set<ChildProcess>()
 let stopping = false
 
 // Ctrl-C reaches the child by itself; a plain kill reaches only us, and must not leave the child behind.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
     stopping = true
-    if (signal === 'SIGTERM') running?.kill(signal)
+    if (signal === 'SIGTERM') for (const child of running) child.kill(signal)
   })
 }
 
@@ -15,13 +15,14 @@ export type Ran = { ok: boolean; output: string; seconds: number }
 
 const waitFor = async (child: ChildProcess, output: () => string): Promise<Ran> => {
   const started = performance.now()
-  running = child
+  running.add(child)
   const code = await new Promise<number | null>((resolve, reject) => {
     child.on('error', reject)
     child.on('close', resolve)
   })
-  running = undefined
-  if (stopping) process.exit(130)
+  running.delete(child)
+  // Two may run at once: the last one to end ends us, and nothing more is started.
+  if (stopping) return running.size === 0 ? process.exit(130) : new Promise(() => {})
   return { ok: code === 0, output: output(), seconds: (performance.now() - started) / 1000 }
 }
 

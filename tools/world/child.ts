@@ -13,7 +13,7 @@ export type Child = {
   lastWords: () => string
 }
 
-type Request = { name: string; file: string; env: Record<string, string>; logFile: string }
+type Request = { name: string; file: string; env: Record<string, string>; logFile: string; nodeArgs?: readonly string[] }
 
 // What was meant for us is not meant for them.
 const inherited = () => Object.entries(process.env).filter(([name]) => !/^(GATEHOUSE_|DATABASE_|LAUNCHER_PID$)/.test(name))
@@ -24,9 +24,9 @@ const openLog = (logFile: string): number => {
 }
 
 /** A process of the world. It holds the other end of its standard input as a lifeline, so it ends even when we are killed with -9. */
-export const startChild = ({ name, file, env, logFile }: Request): Child => {
+export const startChild = ({ name, file, env, logFile, nodeArgs = [] }: Request): Child => {
   const log = openLog(logFile)
-  const child = spawn(process.execPath, [join(project, file)], {
+  const child = spawn(process.execPath, [...nodeArgs, join(project, file)], {
     cwd: project,
     env: { ...Object.fromEntries(inherited()), ...env, GATEHOUSE_LIFELINE: 'stdin' },
     // In a group of its own: Ctrl-C reaches only us, and we end things in order.

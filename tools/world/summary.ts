@@ -25,11 +25,15 @@ export const summaryOf = ({
   issuer,
   door,
   stateDir,
+  inspectPort,
+  watch,
 }: {
   address: string
   issuer: string
   door: string
   stateDir: string
+  inspectPort: number | undefined
+  watch: boolean
 }): string => {
   const seed = JSON.parse(readFileSync(join(project, 'db/seed/people.json'), 'utf8')) as Seed
   const form = '-d grant_type=password -d client_id=gatehouse-cli -d username=alice -d password=alice-gatehouse'
@@ -48,8 +52,8 @@ Gatehouse is up at ${address}
   Reference          ${address}/docs
   Identity provider  ${issuer} (development only)
   Door of the nodes  ${door}
-  Data and logs      ${stateDir}
-
+  Data and logs      ${stateDir}${inspectPort ? `\n  Inspector          127.0.0.1:${inspectPort} (server only)` : ''}
+${watch ? '\nA change under server/src, contract/src or db restarts the server.' : ''}
 Ctrl-C stops everything and keeps the data; \`npm run reset\` wipes it.
 `
 }
