@@ -126,9 +126,11 @@ const bringUp = async ({ inspectPort, watch }: Flags): Promise<string> => {
   const startServer = () =>
     startChild({ name: 'server', file: 'server/src/main.ts', env: serverEnv, logFile: join(stateDir, 'server.log'), nodeArgs })
   const ready = (signal: AbortSignal) => answering('The server', `${address}/healthz`, signal)
-  if (watch) await serveWatched(startServer, ready, drainSeconds + 15)
+  // A server that stands at a breakpoint, or waits for its debugger to disconnect, does not hear that it should end.
+  const patienceSeconds = drainSeconds + (inspectPort ? 3 : 15)
+  if (watch) await serveWatched(startServer, ready, patienceSeconds)
   else {
-    run(startServer(), drainSeconds + 15)
+    run(startServer(), patienceSeconds)
     await ready(stop.signal)
   }
   return summaryOf({ address, issuer, door, stateDir, inspectPort, watch })
