@@ -39,10 +39,8 @@ try {
     for (const each of names) await client.query(`create database ${each} template ${name}`)
   })
   for (const each of names) lanes.push(await openLane({ superuserUrl: at(postgres.superuserUrl, each), appUrl: at(postgres.appUrl, each) }))
-  const done = new Set(campaign.units.map(({ first }) => first))
-  for (let first = 0; first < worlds && sum('differences') === 0; first += block) {
-    if (done.has(first)) continue
-    const tally = await runBatches(lanes, randomBatches(seed, block, lanes[0]!.builtins, first))
+  for (let first = sum('worlds'); first < worlds && sum('differences') === 0; first = sum('worlds')) {
+    const tally = await runBatches(lanes, randomBatches(seed, Math.min(block, worlds - first), lanes[0]!.builtins, first))
     const { questions, mismatches } = tally
     campaign.finish({ first, worlds: tally.worlds, questions, answers: tally.answers, differences: mismatches.length })
     if (mismatches.length > 0) console.log(described(tally))

@@ -6,8 +6,9 @@ import { chanceFrom } from '../replicas/access/chance.ts'
 import { allPoints, type Case, countStatements, runKills, type Tally } from './kills.ts'
 import { ownPostgres } from './own-postgres.ts'
 import { coverage, recipes, withoutRecipe } from './recipes.ts'
+import type { ServerProcess } from './server-process.ts'
 import { nameOf } from './statement-faults.ts'
-import { faultWorld } from './world.ts'
+import { type FaultWorld, faultWorld } from './world.ts'
 
 const { values, positionals } = parseArgs({
   options: {
@@ -19,8 +20,11 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const [together, seed] = [Number(values.together), Number(values.seed)]
-/** Cases of one unit. The whole world is judged after each, so that a finished unit is a judged one. */
-const block = 100
+/**
+ * Cases of one unit, in a world of their own: a finished unit is a judged one, and no world gets so old that tokens, tasks or keys in it
+ * come to their end.
+ */
+const block = 200
 
 /** How many statements each operation has, counted once; then the blocks. */
 type Unit = { readonly statements: Readonly<Record<string, number>> } | ({ readonly first: number; readonly cases: number } & Tally)
@@ -31,59 +35,65 @@ const campaign = openCampaign<Unit>('kills', values, { seed, together, fsync: va
 const blocks = () => campaign.units.filter((unit) => 'first' in unit)
 const sum = (name: 'cases' | 'kills' | 'interrupted' | 'unknown' | 'answered' | 'present' | 'absent') =>
   blocks().reduce((total, each) => total + each[name], 0)
+const faults = () => blocks().flatMap((each) => each.faults)
 
-const most = positionals[0] === undefined ? 10_000 : Number(positionals[0])
-const postgres = await ownPostgres({ settings: { fsync: values.fsync ? 'on' : 'off' } })
-// Every case uses up one person or node, and so does each rehearsal.
-const world = await faultWorld(postgres, { people: most - sum('cases') + 2 * Object.keys(recipes).length })
-try {
-  const calm = await world.start()
-  const rehearsed = campaign.units.find((unit) => 'statements' in unit)?.statements
-  if (!rehearsed) {
-    const statements: Record<string, number> = {}
-    for (const operation of Object.keys(recipes)) statements[operation] = await countStatements(world, calm, operation)
-    campaign.finish({ statements })
+const inWorld = async <T>(cases: number, play: (world: FaultWorld, calm: ServerProcess) => Promise<T>): Promise<T> => {
+  const postgres = await ownPostgres({ settings: { fsync: values.fsync ? 'on' : 'off' } })
+  try {
+    // Each case uses up a person or a node at most.
+    const world = await faultWorld(postgres, { people: cases })
+    try {
+      return await play(world, await world.start())
+    } finally {
+      await world.stop()
+    }
+  } finally {
+    await postgres.stop()
   }
-  const statements = rehearsed ?? (campaign.units[0] as { statements: Record<string, number> }).statements
-  const inOrder = Object.entries(statements).flatMap(([operation, count]) => allPoints(count).map((point): Case => ({ operation, point })))
-  const once = chanceFrom(seed).shuffled(inOrder)
-  const wanted = positionals[0] === undefined ? once.length : most
-  console.log(`${Object.keys(statements).length} operations, ${once.length} cases, ${wanted} wanted`)
-  // Every case about equally often, until it is enough.
-  const cases = Array.from({ length: wanted }, (_, at) => once[at % once.length]!)
-  const done = new Set(blocks().map(({ first }) => first))
-  const told = new Set<string>()
-  for (let first = 0; first < wanted; first += block) {
-    if (done.has(first)) continue
-    const part = cases.slice(first, first + block)
-    const tally = await runKills(world, part, { calm, together })
-    // What is wrong with the world stays wrong, and is found again after each block.
-    const faults = tally.faults.filter((fault) => !told.has(fault))
-    for (const fault of faults) told.add(fault)
-    for (const fault of faults.slice(0, 50)) console.log(`✗ ${fault}`)
-    campaign.finish({ ...tally, faults, first, cases: part.length })
-    console.log(`${sum('kills')} killed, ${sum('cases')} of ${wanted} cases, ${blocks().flatMap((each) => each.faults).length} faults`)
-  }
-  const violations = blocks().flatMap((each) => each.faults).length
-  const isWhole = sum('cases') >= once.length && sum('kills') >= 1000 && values.fsync
-  campaign.end(
-    {
-      ...{ killed: sum('kills'), interrupted: sum('interrupted'), unknown: sum('unknown'), answered: sum('answered') },
-      ...{ had_happened: sum('present'), had_not: sum('absent'), violations, together, fsync: values.fsync },
-      ...{ operations: Object.keys(statements).length, kinds_of_points: new Set(once.map(({ point }) => nameOf(point))).size },
-      ...{ cases: once.length, tried: sum('cases') },
-    },
-    {
-      verdict: violations > 0 ? 'broken' : isWhole ? 'kept' : 'short',
-      figure: [
-        `${sum('kills')} processes killed in ${sum('interrupted')} changes, ${violations} violations;`,
-        `${Math.min(sum('cases'), once.length)} of ${once.length} cases (operation × point), \`fsync\` ${values.fsync ? 'on' : 'off'},`,
-        `${sum('unknown')} without an answer, ${sum('present')} had happened (seed ${seed}, ${campaign.seconds()} s)`,
-      ].join(' '),
-      note: coverage(),
-    },
-  )
-} finally {
-  await world.stop()
-  await postgres.stop()
 }
+
+const rehearse = async (): Promise<Readonly<Record<string, number>>> => {
+  const known = campaign.units.find((unit) => 'statements' in unit)
+  if (known) return known.statements
+  const statements: Record<string, number> = {}
+  await inWorld(Object.keys(recipes).length, async (world, calm) => {
+    for (const operation of Object.keys(recipes)) statements[operation] = await countStatements(world, calm, operation)
+  })
+  campaign.finish({ statements })
+  return statements
+}
+
+const statements = await rehearse()
+const inOrder = Object.entries(statements).flatMap(([operation, count]) => allPoints(count).map((point): Case => ({ operation, point })))
+const once = chanceFrom(seed).shuffled(inOrder)
+const wanted = positionals[0] === undefined ? once.length : Number(positionals[0])
+console.log(`${Object.keys(statements).length} operations, ${once.length} cases, ${wanted} wanted`)
+// Every case about equally often, until it is enough.
+const cases = Array.from({ length: wanted }, (_, at) => once[at % once.length]!)
+for (let first = sum('cases'); first < wanted; first = sum('cases')) {
+  const part = cases.slice(first, first + block)
+  const tally = await inWorld(part.length, (world, calm) => runKills(world, part, { calm, together }))
+  for (const fault of tally.faults.slice(0, 50)) console.log(`✗ ${fault}`)
+  campaign.finish({ ...tally, first, cases: part.length })
+  console.log(`${sum('kills')} killed, ${sum('cases')} of ${wanted} cases, ${faults().length} faults, ${campaign.seconds()} s`)
+}
+
+const violations = faults().length
+const isWhole = sum('cases') >= once.length && sum('kills') >= 1000 && values.fsync
+campaign.end(
+  {
+    ...{ killed: sum('kills'), interrupted: sum('interrupted'), unknown: sum('unknown'), answered: sum('answered') },
+    ...{ had_happened: sum('present'), had_not: sum('absent'), violations, together, fsync: values.fsync },
+    ...{ operations: Object.keys(statements).length, kinds_of_points: new Set(once.map(({ point }) => nameOf(point))).size },
+    ...{ cases: once.length, tried: sum('cases') },
+  },
+  {
+    verdict: violations > 0 ? 'broken' : isWhole ? 'kept' : 'short',
+    figure: [
+      `${sum('kills')} processes killed in ${sum('interrupted')} changes, ${violations} violations;`,
+      `${Math.min(sum('cases'), once.length)} of ${once.length} cases (operation × point), \`fsync\` ${values.fsync ? 'on' : 'off'},`,
+      `${sum('unknown')} without an answer, ${sum('present')} had happened (seed ${seed}, ${campaign.seconds()} s)`,
+    ].join(' '),
+    note: coverage(),
+  },
+)
