@@ -20,6 +20,7 @@ const { values } = parseArgs({
 })
 const [wanted, seed] = [Number(values.rounds), Number(values.seed)]
 const at_once = 10
+if (values.control !== undefined && values.record) throw new Error('A control is no figure: leave out --record.')
 /** The chains of the record are verified after each batch, so that a finished unit is a judged one. */
 interface Unit {
   readonly schedules: number
