@@ -4,6 +4,7 @@ import { configDocument } from './generate/config.ts'
 import { differenceOf } from './generate/difference.ts'
 import type { Document } from './generate/document.ts'
 import { endpointsDocument } from './generate/endpoints.ts'
+import { evidenceDocument } from './generate/evidence.ts'
 import { openapiDocument } from './generate/openapi.ts'
 import { operatorAllowlistDocument } from './generate/operator-allowlist.ts'
 import { permissionMatrixDocument } from './generate/permission-matrix.ts'
@@ -20,6 +21,7 @@ const documents: readonly Document[] = [
   permissionMatrixDocument,
   configDocument,
   schemaDocument,
+  evidenceDocument,
 ]
 
 const onlyCheck = process.argv.includes('--check')

@@ -5,6 +5,7 @@ import { compareHttp } from './decide/http.ts'
 import { installPeers } from './decide/peers.ts'
 import { compareSizes } from './decide/size.ts'
 import { openWorld } from './decide/world.ts'
+import { runPart } from './run-part.ts'
 import { wantedParts } from './wanted-parts.ts'
 
 const parts = { engines: compareEngines, http: compareHttp, size: compareSizes }
@@ -15,12 +16,7 @@ for (const [name, part] of wanted) {
   const issuer = await localIssuer()
   const world = await openWorld(issuer.issuer)
   try {
-    const began = performance.now()
-    const { figures, promises } = await part(world, issuer)
-    console.log(`\n${figures}\n`)
-    for (const { what, is_kept } of promises) console.log(`${is_kept ? 'kept  ' : 'broken'}  ${what}`)
-    if (promises.some(({ is_kept }) => !is_kept)) process.exitCode = 1
-    console.log(`(${name}: ${Math.round((performance.now() - began) / 1000)} s)`)
+    await runPart(`decide-${name}`, () => part(world, issuer))
   } finally {
     await world.stop()
     await issuer.stop()

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { introspectToken, issueOAuthToken } from '@gatehouse/contract/oauth'
 import { localIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
+import { recordIfWanted } from '../../tools/evidence/records.ts'
 import { table } from './decide/measure.ts'
 import { installPeers } from './decide/peers.ts'
 import { openWorld } from './decide/world.ts'
@@ -19,6 +20,7 @@ const post = (path: string, { key_id, secret }: Account, fields: Record<string, 
   return `POST ${path} HTTP/1.1\r\n${head}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 }
 
+const recording = recordIfWanted('introspect')
 await installPeers()
 const issuer = await localIssuer()
 const world = await openWorld(issuer.issuer)
@@ -58,6 +60,10 @@ try {
     const is_kept = ours.per_second >= wanted
     console.log(`${is_kept ? 'kept  ' : 'broken'}  at least ${wanted} introspections a second`)
     if (!is_kept) process.exitCode = 1
+    recording.end({
+      verdict: is_kept ? 'kept' : 'broken',
+      figure: `${ours.per_second.toFixed(0)} requests/s, p99 ${ours.p99_ms.toFixed(1)} ms, ${Math.round((100 * ours.per_second) / floor.per_second)} % of a bare POST`,
+    })
   } finally {
     await server.stop()
     await ended(bare)

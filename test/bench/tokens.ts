@@ -1,6 +1,7 @@
 // How fast tokens are issued and checked, beside oidc-provider: `npm run bench -- tokens [issue | validate | verify]`; without a word, all three.
 import { localIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
 import { openWorld } from './decide/world.ts'
+import { runPart } from './run-part.ts'
 import { compareIssuance } from './tokens/issue.ts'
 import { startAll } from './tokens/servers.ts'
 import { compareValidation } from './tokens/validate.ts'
@@ -14,14 +15,7 @@ const world = await openWorld(issuer.issuer)
 try {
   const servers = await startAll(world, issuer)
   try {
-    for (const [name, part] of wanted) {
-      const began = performance.now()
-      const { figures, promises } = await part(world, servers)
-      console.log(`\n${figures}\n`)
-      for (const { what, is_kept } of promises) console.log(`${is_kept ? 'kept  ' : 'broken'}  ${what}`)
-      if (promises.some(({ is_kept }) => !is_kept)) process.exitCode = 1
-      console.log(`(${name}: ${Math.round((performance.now() - began) / 1000)} s)`)
-    }
+    for (const [name, part] of wanted) await runPart(`tokens-${name}`, () => part(world, servers))
   } finally {
     await servers.stop()
   }

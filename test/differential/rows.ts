@@ -237,6 +237,8 @@ export interface Batch {
 export const prepareQuestions = async (client: pg.Client): Promise<void> => {
   // Compiling so long a statement takes a hundred times as long as running it.
   await client.query('set jit = off')
+  // The planner takes the reference's subqueries for large and would build a hash table, spilled into temporary files, for each question anew.
+  for (const hashing of ['hashagg', 'hashjoin', 'memoize']) await client.query(`set enable_${hashing} = off`)
   await client.query(`create unlogged table differential_questions (
     id int primary key, actor_id uuid, action text, resource_type text, resource_id uuid, tenant_id uuid, project_id uuid,
     attributes jsonb, token jsonb, elevations jsonb, now timestamptz, actor_type text, relations jsonb)`)

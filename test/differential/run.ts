@@ -74,10 +74,11 @@ export const runBatches = async (lanes: readonly Lane[], batches: Iterable<World
   return tally
 }
 
-/** Random worlds from the first on, in batches that differ in what is global. */
-export const randomBatches = function* (seed: number, worlds: number, builtins: Builtins): Generator<WorldBatch> {
+/** So many random worlds from an index on, in batches that differ in what is global. */
+export const randomBatches = function* (seed: number, worlds: number, builtins: Builtins, from = 0): Generator<WorldBatch> {
   const perBatch = 1000
-  for (let first = 0; first < worlds; first += perBatch) yield batchOf(seed, first, Math.min(perBatch, worlds - first), builtins)
+  const end = from + worlds
+  for (let first = from; first < end; first += perBatch) yield batchOf(seed, first, Math.min(perBatch, end - first), builtins)
 }
 
 const outputs = ['engine', 'reference', 'decision', 'reason_code', 'applied_scope', 'policy_source', 'break_glass_id']

@@ -6,6 +6,7 @@ import type { Attempt, Wanted } from './journal.ts'
 import { actionsOf, isKeyed, operationOf, recipes } from './recipes.ts'
 import type { Sql } from './replay/room.ts'
 import { readRecord, readState, replayFaults, type State, steps } from './replay.ts'
+import { steadily } from './steadily.ts'
 
 const isGood = (status: number) => status >= 200 && status < 300
 /** OAuth has no name for it, but the status is the same. */
@@ -97,7 +98,11 @@ export const judgeWorld = async (
 ): Promise<string[]> => {
   const { sql, reader, key, before, since } = world
   const { faults } = await verifyChains(reader, key)
-  const record = (await readRecord(sql)).filter(({ chain_id, seq }) => seq > (since.get(chain_id) ?? 0))
+  const [told, state] = await steadily(
+    () => sql('select chain_id, seq from audit_heads order by chain_id'),
+    async () => [await readRecord(sql), await readState(sql)],
+  )
+  const record = told.filter(({ chain_id, seq }) => seq > (since.get(chain_id) ?? 0))
   const asked = new Set([...journal.values()].flatMap(({ attempts }) => attempts.map(({ correlation_id }) => correlation_id)))
   return [
     ...faults.map(({ sentence }) => sentence),
@@ -107,6 +112,6 @@ export const judgeWorld = async (
       .filter(({ actor_id }) => actor_id !== 'key_tending' && actor_id !== 'node_tending')
       .filter(({ action, correlation_id }) => Object.hasOwn(steps, action) && !asked.has(correlation_id))
       .map(({ action, correlation_id }) => `recorded, but nobody asked: ${action} ${correlation_id}`),
-    ...replayFaults(before, record, await readState(sql)),
+    ...replayFaults(before, record, state),
   ]
 }

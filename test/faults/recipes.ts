@@ -43,12 +43,29 @@ export const recipes: Recipes = byName([
   principals,
 ])
 
+/** Operations that change something and need no recipe, each with its reason. */
+export const exempt: Readonly<Record<string, string>> = {
+  'node.task.wait': 'the server dispatches a task again until the node has reported, so "exactly once" does not apply',
+}
+
 /** What a campaign must cover: a new operation that changes something and has no recipe is reported by name. */
 export const withoutRecipe = (): string[] =>
   operations
-    // What a node is given is given again until it has answered: that has no once.
-    .filter(({ id, effect }) => effect === 'change' && id !== 'node.task.wait' && !Object.hasOwn(recipes, id))
+    .filter(({ id, effect }) => effect === 'change' && !Object.hasOwn(exempt, id) && !Object.hasOwn(recipes, id))
     .map(({ id }) => id)
+
+/** What the kill campaign covers and what it leaves out, as sentences. */
+export const coverage = (): string => {
+  const of = (...effects: string[]) => operations.filter(({ effect }) => effects.includes(effect)).map(({ id }) => id)
+  const changes = of('change')
+  const others = Object.keys(recipes).filter((id) => !changes.includes(id))
+  const left = Object.entries(exempt).map(([id, why]) => `\`${id}\` (${why})`)
+  return [
+    `${changes.filter((id) => Object.hasOwn(recipes, id)).length} of the ${changes.length} operations that change something are in it,`,
+    `and ${others.map((id) => `\`${id}\``).join(', ')}, whose first call signs a person in.`,
+    `Left out: ${left.join('; ')}; ${of('read').length} reads; ${of('recorded_read').length} reads that write nothing but an audit row.`,
+  ].join(' ')
+}
 
 export const operationOf = (id: string) => {
   const operation = operations.find((each) => each.id === id)

@@ -2,13 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { Stryker } from '@stryker-mutator/core'
+import { recordIfWanted } from '../../tools/evidence/records.ts'
 import { type Piece, pieces } from './pieces.ts'
 import { survivors } from './survivors.ts'
 
 type Mutant = Awaited<ReturnType<Stryker['runMutationTest']>>[number]
 
 const leastScore = 90
-const named = process.argv.slice(2)
+const named = process.argv.slice(2).filter((word) => word !== '--record')
+const recording = recordIfWanted('mutants')
 const isWanted = (file: string) => named.length === 0 || named.includes(basename(file, '.ts'))
 
 const run = ({ files, tests, needs_database }: Piece): Promise<Mutant[]> => {
@@ -104,4 +106,9 @@ for (const { name, key } of unexplained) console.log(`no test failed, and no rea
 const isOfThisRun = (key: string) => byFile.has(`${key.slice(0, key.indexOf(':'))}.ts`)
 for (const key of known) if (isOfThisRun(key)) console.log(`listed as missed, and found or gone: ${key}`)
 
-if (scoreOf(all) < leastScore || unexplained.length > 0) process.exitCode = 1
+const isKept = scoreOf(all) >= leastScore && unexplained.length === 0
+if (!isKept) process.exitCode = 1
+recording.end({
+  verdict: !isKept ? 'broken' : named.length > 0 ? 'short' : 'kept',
+  figure: `${scoreOf(all).toFixed(1)} % of ${all.length} mutants found, ${all.filter(isMissed).length} missed, ${unexplained.length} of them without a reason`,
+})

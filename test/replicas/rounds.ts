@@ -13,6 +13,7 @@ interface Asked {
 }
 
 export interface Round {
+  readonly number: number
   readonly kind: string
   readonly form: Form
   /** Questions that began before the revoke was answered, and those that began after it. */
@@ -38,7 +39,7 @@ const playRound = async (
   by: string,
   all: readonly string[],
   chance: Chance | undefined,
-): Promise<Round> => {
+): Promise<Omit<Round, 'number'>> => {
   const asked: Asked[] = []
   let unanswered = 0
   // Each round has a token of its own: what was ended once does not come back.
@@ -113,16 +114,24 @@ type IsEnough = (round: Round, played: number) => boolean
 export const playRounds = (scene: Scene, all: readonly string[], rounds: number, isEnough?: IsEnough): Promise<Round[]> =>
   playTogether([scene], all, rounds, isEnough === undefined ? {} : { isEnough })
 
+interface Playing {
+  readonly isEnough?: IsEnough
+  readonly chance?: Chance
+  /** Which form of asking and which process are the first. */
+  readonly first?: number
+  /** Numbers of rounds that were played before. */
+  readonly done?: ReadonlySet<number>
+}
+
 /** The same in several scenes at once, which have nothing in common but the platform; what concerns everybody is tried alone. */
 export const playTogether = async (
   scenes: readonly Scene[],
   all: readonly string[],
   rounds: number,
-  { isEnough = () => false, chance }: { isEnough?: IsEnough; chance?: Chance } = {},
+  { isEnough = () => false, chance, first = chance?.below(formNames.length * all.length) ?? 0, done = new Set() }: Playing = {},
 ): Promise<Round[]> => {
   const played: Round[] = []
   const pass = turnstile()
-  const first = chance?.below(formNames.length * all.length) ?? 0
   let begun = 0
   let isOver = false
   const playIn = async (scene: Scene) => {
@@ -130,12 +139,14 @@ export const playTogether = async (
     while (begun < rounds && !isOver) {
       const n = begun
       begun += 1
+      if (done.has(n)) continue
       const kind = n % revokes.length
       const revoke = revokes[kind]!
       // In fifteen turns each kind meets each form of asking by each of three processes.
       const step = first + kind + Math.floor(n / revokes.length)
       const [form, by] = [formNames[step % formNames.length]!, all[step % all.length]!]
-      const round = await pass(revoke.concerns === 'everybody', () => playRound(scene, revoke, form, by, all, chance))
+      const found = await pass(revoke.concerns === 'everybody', () => playRound(scene, revoke, form, by, all, chance))
+      const round = { number: n, ...found }
       played.push(round)
       if (isEnough(round, played.length)) isOver = true
     }

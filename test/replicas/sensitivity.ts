@@ -2,7 +2,8 @@ import type { Chance } from './access/chance.ts'
 import type { Scene } from './revokes.ts'
 import { playTogether } from './rounds.ts'
 
-const mostRounds = 200
+/** Of one try. */
+export const mostRounds = 200
 
 /** How many rounds, played as the sound build's are, a build with a mistake lasts until it is found, for each of several tries; never: not a number. */
 export const roundsToFind = async (

@@ -71,8 +71,10 @@ export const compareEngines = async (world: World): Promise<Findings> => {
         ]
       }),
     )
+    const beside = (rates: typeof fast, own: number) => peers.map((name) => `${times(own / rates.get(name)!)} ${name}`).join(', ')
     return {
       figures,
+      summary: `prepared ${perSecond(mine)}/s: ${beside(fast, mine)}; cold ${perSecond(mineCold)}/s: ${beside(slow, mineCold)}`,
       promises: [
         { what: 'prepared, ahead of every peer', is_kept: peers.every((name) => mine > fast.get(name)!) },
         { what: 'cold from the tables, ahead of every peer', is_kept: peers.every((name) => mineCold > slow.get(name)!) },

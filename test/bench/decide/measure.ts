@@ -63,6 +63,8 @@ export const inTurns = async <Name extends string>(
 /** What one part of the bench found: figures, and what was promised of them. */
 export interface Findings {
   readonly figures: string
+  /** The same in one line, for the record. */
+  readonly summary: string
   readonly promises: readonly { readonly what: string; readonly is_kept: boolean }[]
 }
 

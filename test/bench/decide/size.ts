@@ -49,8 +49,10 @@ export const compareSizes = async (world: World, issuer: LocalIssuer): Promise<F
     ]),
   )
   const kinds = ['prepared', 'cold', 'http'] as const
+  const dearest = (kind: (typeof kinds)[number]) => cost(kind, Math.min(...measured.map((each) => each[kind])))
   return {
     figures,
+    summary: `up to ${sizes.at(-1)} bindings a decision costs at most ${kinds.map((kind) => `${dearest(kind)} (${kind})`).join(', ')}`,
     promises: kinds.map((kind) => ({
       what: `${kind}: at every size within 1.5× of the smallest`,
       is_kept: measured.every((each) => least![kind] <= 1.5 * each[kind]),

@@ -44,13 +44,15 @@ export const compareIssuance = async (world: World, servers: Servers): Promise<F
     head('issuance'),
     [...measured].map(([name, each]) => row(name, each, ours)),
   )
+  const signed = measured.get('oidc-provider, signed, a row each')!
   return {
+    summary: `${(ours.per_second / signed.per_second).toFixed(2)}× oidc-provider signed with a row: ${ours.per_second.toFixed(0)}/s beside ${signed.per_second.toFixed(0)}/s`,
     figures: `${figures}\n\n${ours.answered} tokens of ${tenants} tenants over ${connections} connections, each with its row and its record.`,
     // The signed one gives the same thing as ours. What an opaque one costs stands beside it.
     promises: [
       {
         what: 'audited issuance at least as fast as oidc-provider with a row for each signed token',
-        is_kept: ours.per_second >= measured.get('oidc-provider, signed, a row each')!.per_second,
+        is_kept: ours.per_second >= signed.per_second,
       },
     ],
   }

@@ -49,6 +49,7 @@ export const compareValidation = async (_world: World, servers: Servers): Promis
   )
   const peer = measured.get('oidc-provider introspection, PostgreSQL')!
   return {
+    summary: `${(ours.per_second / peer.per_second).toFixed(2)}× oidc-provider introspection: ${ours.per_second.toFixed(0)}/s beside ${peer.per_second.toFixed(0)}/s`,
     figures: `${figures}\n\n${accounts.length * tokensPerAccount} live tokens each.`,
     promises: [{ what: 'at least as fast as introspection from the same PostgreSQL', is_kept: ours.per_second >= peer.per_second }],
   }

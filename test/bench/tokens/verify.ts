@@ -144,7 +144,9 @@ export const compareVerification = async (_world: World, { accounts, ports }: Se
     ]),
   )
   const jose = figures['jose jwtVerify']!
+  const seen = figures['gatehouse, seen before, held against its record']!
   return {
+    summary: `seen before ${(seen.per_second / jose.per_second).toFixed(1)}× jose; first sight ${(figures['gatehouse, first sight']!.per_second / jose.per_second).toFixed(2)}×`,
     figures: table(
       ['local', 'per second', 'of jose', 'CPU µs'],
       Object.entries(figures).map(([name, { per_second, cpu_us }]) => [
@@ -157,7 +159,7 @@ export const compareVerification = async (_world: World, { accounts, ports }: Se
     promises: [
       {
         what: 'a token seen before is checked ten times as fast as with jose',
-        is_kept: figures['gatehouse, seen before, held against its record']!.per_second >= 10 * jose.per_second,
+        is_kept: seen.per_second >= 10 * jose.per_second,
       },
     ],
   }

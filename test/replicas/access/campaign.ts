@@ -1,7 +1,9 @@
 // Three server processes and two nodes to which answers come late, twice or not at all; who may enter changes all the time, and when all is
-// quiet each node must have exactly what it must have. `npm run campaign:access [-- --rounds 2000 --seed 7 --control forgets_grants]`.
+// quiet each node must have exactly what it must have. `npm run campaign:access [-- --rounds 2000 --seed 7 --resume --record]`;
+// `--control forgets_grants` plays a build with a known mistake instead, which must be found.
 import { parseArgs } from 'node:util'
 import { verifyChains } from '../../../server/src/audit/verify-chains.ts'
+import { campaignFlags, openCampaign } from '../../campaigns/campaign.ts'
 import type { Build } from '../../faults/builds.ts'
 import { ownPostgres } from '../../faults/own-postgres.ts'
 import { faultWorld } from '../../faults/world.ts'
@@ -9,36 +11,53 @@ import { accessPlace } from './place.ts'
 import { playBatch } from './schedule.ts'
 
 const { values } = parseArgs({
-  options: { rounds: { type: 'string', default: '2000' }, seed: { type: 'string', default: '1' }, control: { type: 'string' } },
+  options: {
+    rounds: { type: 'string', default: '2000' },
+    seed: { type: 'string', default: '1' },
+    control: { type: 'string' },
+    ...campaignFlags,
+  },
 })
-const rounds = Number(values.rounds)
+const [wanted, seed] = [Number(values.rounds), Number(values.seed)]
 const at_once = 10
+if (values.control !== undefined && values.record) throw new Error('A control is no figure: leave out --record.')
+/** The chains of the record are verified after each batch, so that a finished unit is a judged one. */
+interface Unit {
+  readonly schedules: number
+  readonly sets: number
+  readonly faults: readonly string[]
+}
+
+const campaign = openCampaign<Unit>('access', values, { seed, ...(values.control === undefined ? {} : { control: values.control }) })
+const sum = (name: 'schedules' | 'sets') => campaign.units.reduce((total, unit) => total + unit[name], 0)
+const faults = () => campaign.units.flatMap((unit) => unit.faults)
 
 const postgres = await ownPostgres()
 const world = await faultWorld(postgres, { people: 0 })
 try {
-  const place = await accessPlace(world, values.control === undefined ? {} : { build: values.control as Build }, Number(values.seed))
-  const began = performance.now()
-  let [played, faults] = [0, 0]
-  while (played < rounds) {
-    const found = await playBatch(place, Math.min(at_once, rounds - played))
-    played += at_once
-    faults += found.length
-    for (const each of found.slice(0, 10)) console.log(`✗ ${each}`)
-    if (played % 100 === 0)
-      console.log(`${played} schedules, ${place.history.length} sets applied, ${Math.round((performance.now() - began) / 1000)} s`)
-    if (found.length > 0 && values.control !== undefined) break
+  // A resumed run goes on with other schedules.
+  const place = await accessPlace(
+    world,
+    values.control === undefined ? {} : { build: values.control as Build },
+    seed * 1_000_003 + sum('schedules'),
+  )
+  let sets = 0
+  while (sum('schedules') < wanted && !(values.control !== undefined && faults().length > 0)) {
+    const schedules = Math.min(at_once, wanted - sum('schedules'))
+    const found = await playBatch(place, schedules)
+    const broken = (await verifyChains(world.reader, world.key)).faults.map(({ sentence }) => sentence)
+    for (const each of [...found, ...broken].slice(0, 10)) console.log(`✗ ${each}`)
+    campaign.finish({ schedules, sets: place.history.length - sets, faults: [...found, ...broken] })
+    sets = place.history.length
+    if (sum('schedules') % 100 === 0) console.log(`${sum('schedules')} schedules, ${sum('sets')} sets applied, ${campaign.seconds()} s`)
   }
-  const { faults: broken } = await verifyChains(world.reader, world.key)
-  for (const each of broken) console.log(each)
-  console.log({
-    schedules: played,
-    sets: place.history.length,
-    faults,
-    chains: broken.length,
-    seconds: Math.round((performance.now() - began) / 1000),
-  })
-  if (faults + broken.length > 0) process.exitCode = 1
+  campaign.end(
+    { schedules: sum('schedules'), sets: sum('sets'), faults: faults().length },
+    {
+      verdict: faults().length > 0 ? 'broken' : sum('schedules') < 2000 ? 'short' : 'kept',
+      figure: `${sum('schedules')} schedules, ${sum('sets')} key sets applied, ${faults().length} faults (seed ${seed}, ${campaign.seconds()} s)`,
+    },
+  )
   await place.stop()
 } finally {
   await world.stop()

@@ -1,12 +1,23 @@
 // Fifty lanes hammer three server processes with one machine's token and secret, while something is done against it, again and again.
-// `npm run campaign:attack [-- --rounds 1000 --control 3]`. What it found goes into docs/campaigns.md by hand.
+// `npm run campaign:attack [-- --rounds 10000 --control 3 --resume --record]`.
 import { parseArgs } from 'node:util'
+import { campaignFlags, openCampaign } from '../../campaigns/campaign.ts'
 import type { Build } from '../../faults/builds.ts'
 import { ownPostgres } from '../../faults/own-postgres.ts'
 import { faultWorld } from '../../faults/world.ts'
-import { faultsOf, playAttacks } from './rounds.ts'
+import { faultsOf, playAttacks, type Round } from './rounds.ts'
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '1000' }, control: { type: 'string', default: '3' } } })
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '10000' }, control: { type: 'string', default: '3' }, ...campaignFlags },
+})
+const [wanted, samples] = [Number(values.rounds), Number(values.control)]
+
+/** Rounds until the broken build was found (null: it was not), or one round of the sound one. */
+type Unit = { readonly found_after: number | null } | { readonly round: Round }
+const campaign = openCampaign<Unit>('attack', values, { control: samples })
+const controls = () => campaign.units.flatMap((unit) => ('found_after' in unit ? [unit.found_after] : []))
+const played = () => campaign.units.flatMap((unit) => ('round' in unit ? [unit.round] : []))
+
 const postgres = await ownPostgres()
 const world = await faultWorld(postgres, { people: 0 })
 const trio = async (build: Build) => {
@@ -14,34 +25,43 @@ const trio = async (build: Build) => {
   return { all: servers.map(({ url }) => url), stop: () => Promise.all(servers.map(({ kill }) => kill())) }
 }
 try {
-  const controls: number[] = []
-  const broken = await trio('caches_identities_for_1_s')
-  for (let sample = 0; sample < Number(values.control); sample += 1) {
-    const played = await playAttacks(world, broken.all, 11, ({ faults }) => faults.length > 0)
-    controls.push(faultsOf(played).length > 0 ? played.length : Number.NaN)
+  if (controls().length < samples) {
+    const broken = await trio('caches_identities_for_1_s')
+    while (controls().length < samples) {
+      const tried = await playAttacks(world, broken.all, 11, ({ faults }) => faults.length > 0)
+      campaign.finish({ found_after: faultsOf(tried).length > 0 ? tried.length : null })
+    }
+    await broken.stop()
   }
-  await broken.stop()
-  console.log({ build: 'caches_identities_for_1_s', found_after_rounds: controls })
+  console.log({ build: 'caches_identities_for_1_s', found_after_rounds: controls() })
 
   const { all } = await trio('sound')
-  const began = performance.now()
-  const seconds = () => Math.round((performance.now() - began) / 1000)
-  const played = await playAttacks(world, all, Number(values.rounds), ({ kind, faults }, count) => {
-    for (const fault of faults) console.log(`✗ round ${count}, ${kind}: ${fault}`)
-    if (count % 100 === 0) console.log(`${count} rounds, ${seconds()} s`)
+  let count = played().length
+  const tell = (round: Round) => {
+    count += 1
+    campaign.finish({ round })
+    for (const fault of round.faults) console.log(`✗ round ${count}, ${round.kind}: ${fault}`)
+    if (count % 100 === 0) console.log(`${count} rounds, ${campaign.seconds()} s`)
     return false
-  })
-  const sum = (figures: readonly number[]) => figures.reduce((total, figure) => total + figure, 0)
-  console.log({
-    rounds: played.length,
-    kinds: new Set(played.map(({ kind }) => kind)).size,
-    asked_before: sum(played.map(({ before }) => before)),
-    asked_after: sum(played.map(({ after }) => after)),
-    tokens: sum(played.map(({ tokens }) => tokens)),
-    faults: faultsOf(played).length,
-    seconds: seconds(),
-  })
-  if (faultsOf(played).length > 0 || controls.some(Number.isNaN)) process.exitCode = 1
+  }
+  if (count < wanted) await playAttacks(world, all, wanted - count, tell, count)
+  const rounds = played()
+  const faults = faultsOf(rounds).length
+  const sum = (name: 'before' | 'after' | 'tokens') => rounds.reduce((total, round) => total + round[name], 0)
+  const isFound = controls().some((each) => each !== null)
+  const kinds = new Set(rounds.map(({ kind }) => kind)).size
+  campaign.end(
+    { rounds: rounds.length, kinds, asked_before: sum('before'), asked_after: sum('after'), tokens: sum('tokens'), faults },
+    {
+      verdict: faults > 0 || !isFound ? 'broken' : rounds.length < 10_000 ? 'short' : 'kept',
+      figure: [
+        `${rounds.length} rounds of ${kinds} acts, ${faults} faults; ${sum('before')} requests before the act was answered,`,
+        `${sum('after')} after, ${sum('tokens')} tokens; the control was found after ${controls()
+          .map((each) => each ?? 'never')
+          .join(', ')} rounds (${campaign.seconds()} s)`,
+      ].join(' '),
+    },
+  )
 } finally {
   await world.stop()
   await postgres.stop()

@@ -96,12 +96,13 @@ const playRound = async ({ sql }: Pick<Ground, 'sql'>, admin: string, act: Act, 
   }
 }
 
-/** So many rounds, each act in its turn and by each server; or until told to stop. */
+/** So many rounds from a number on, each act in its turn and by each server; or until told to stop. */
 export const playAttacks = async (
   ground: Ground,
   all: readonly string[],
   rounds: number,
   isEnough: (round: Round, played: number) => boolean = () => false,
+  first = 0,
 ): Promise<Round[]> => {
   const { sql, tokenOf } = ground
   // Figures that are policy, and would make a campaign long: how much one may ask, and how late a wrong secret is answered.
@@ -111,7 +112,7 @@ export const playAttacks = async (
   const acts = actsOn(ground)
   const played: Round[] = []
   while (played.length < rounds) {
-    const n = played.length
+    const n = first + played.length
     const by = all[(n + Math.floor(n / acts.length)) % all.length]!
     played.push(await playRound(ground, admin, acts[n % acts.length]!, by, all))
     if (isEnough(played.at(-1)!, played.length)) break
