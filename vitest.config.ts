@@ -31,6 +31,8 @@ export default defineConfig({
     // A bound for what hangs, far above what anything takes on a busy machine: it decides nothing else.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
+    setupFiles: ['test/seeded-chance.ts'],
     projects: [
       { extends: true, test: { name: 'unit', include: inTier('.test'), exclude: [...dbTests, ...e2eTests, ...leftOut] } },
       { extends: true, test: { name: 'db', include: inTier('.db.test'), exclude: leftOut, globalSetup } },

@@ -74,7 +74,7 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
     const port = is_own_issuer ? await freePort() : 0
     const url = `http://127.0.0.1:${port}`
     const database: Database = openDatabase({ url: clone.appUrl, max_connections: 8, ...unhurried.database })
-    const tokens = humanTokens([issuer.settings])
+    const tokens = humanTokens([issuer.settings], unhurried.tokens)
     const key = await auditKey(database, parseKeyRing(testKeys))
     const append = appendWith({ region: 'test', key })
     const ring = parseKeyRing(testKeys)

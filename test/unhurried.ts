@@ -6,6 +6,7 @@ const unhurried_ms = 60_000
 
 export const unhurried = {
   database: { statement_timeout_ms: unhurried_ms, round_trip_ms: unhurried_ms },
+  tokens: { timeout_ms: unhurried_ms },
   fresh: { limit_ms: unhurried_ms },
   patience_ms: unhurried_ms,
 }

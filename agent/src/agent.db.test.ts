@@ -32,7 +32,7 @@ const newFolder = () => {
   return folder
 }
 
-const quick = { wait_seconds: 2, longest_pause_ms: 200, refused_pause_ms: 400, drift_ms: 100, parting_ms: 500 }
+const quick = { wait_seconds: 2, longest_pause_ms: 200, refused_pause_ms: 400, drift_ms: 100, parting_ms: 60_000 }
 
 /** A machine that is enrolled as a node of a kind of its own, so that what is asked for here is placed on it. */
 const machine = async () => {
@@ -70,7 +70,7 @@ const allocationOn = async ({ sku }: Machine, gpus = 1) => {
 }
 const stateOf = async (id: string): Promise<string> => (await live.call('amara', 'GET', `${path}/${id}`)).body.state
 const release = (id: string) => live.call('amara', 'POST', `${path}/${id}/release`, { body: {} })
-const until = (check: () => unknown, timeout = 10_000) => vi.waitFor(check, { timeout, interval: 50 })
+const until = (check: () => unknown) => vi.waitFor(check, { timeout: 60_000, interval: 50 })
 const untilState = (id: string, state: string) => until(async () => expect(await stateOf(id)).toBe(state))
 const tasksOf = (id: string) =>
   live.sql<{ type: string; state: string; attempts: number; generation: string }>(
@@ -266,7 +266,7 @@ describe('a node and its agent', () => {
       asked += 1
       return ask()
     })
-    const agent = await node.start({ open, times: { ...quick, refused_pause_ms: 60_000 } })
+    const agent = await node.start({ open, times: { ...quick, refused_pause_ms: 600_000 } })
     const { id, username_on_node: username } = await allocationOn(node)
     await untilState(id, 'active')
     await live.call('ada', 'POST', `${admin}/${node.id}/retire`, because)

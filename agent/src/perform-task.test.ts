@@ -132,9 +132,13 @@ describe('a task', () => {
       receipt: { sessions_ended: endedOf('a') },
     })
     // One that never comes to its end.
-    const dying = ending(['b'], () => new Promise<never>(() => {}))
+    const { promise: has_ended_them, resolve: die } = Promise.withResolvers<void>()
+    const dying = ending(['b'], () => {
+      die()
+      return new Promise<never>(() => {})
+    })
     void perform(task(2, 'install_authorized_keys'), dying)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    await has_ended_them
     book = await openAllocationBook(state, now())
     const last = { ...willing, installKeys: async () => ({ set_hash: 'h', sessions_ended: endedOf('b', 'c') }) }
     expect(await perform(task(2, 'install_authorized_keys'), last)).toMatchObject({

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { littleAuthority } from '../../test/agent/little-authority.ts'
 import { memoryState } from '../../test/agent/memory-state.ts'
 import { paperHands } from '../../test/agent/paper-hands.ts'
@@ -37,7 +37,7 @@ test('SG-22 a certificate that came before a crash is taken up when the door is 
   const times = { wait_seconds: 1, longest_pause_ms: 50, refused_pause_ms: 50 }
   const agent = await startAgent({ state, makeHands: paperHands(folder), log: () => {}, open, times })
   try {
-    await vi.waitFor(() => expect(agent.status().server.state).toBe('connected'), { timeout: 3000 })
+    await expect.poll(() => agent.status().server.state).toBe('connected')
     expect([await state.identity('current'), await state.identity('next')]).toEqual([next, undefined])
   } finally {
     await agent.stop()

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import Type from 'typebox'
-import { afterEach, expect, expectTypeOf, test } from 'vitest'
+import { afterEach, expect, expectTypeOf, test, vi } from 'vitest'
 import { retryAfter } from './answers.ts'
 import { type ClientSettings, client, NoAnswerError, ProblemError, UnexpectedAnswerError } from './client.ts'
 import { issueOAuthToken } from './oauth.ts'
@@ -70,7 +70,7 @@ const serving = async (manner: Manner) => {
   return { all, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-const quick = { first_pause_ms: 2, longest_pause_ms: 3000, timeout_ms: 2000, token: async () => 'opaque' } as const
+const quick = { first_pause_ms: 2, longest_pause_ms: 3000, timeout_ms: 60_000, token: async () => 'opaque' } as const
 const meeting = async (manner: Manner, more: Partial<ClientSettings> = {}) => {
   const { all, url } = await serving(manner)
   return { all, url, ...client({ url, ...quick, ...more }) }
@@ -79,6 +79,16 @@ const say = (response: ServerResponse, status: number, body?: unknown, headers: 
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body === undefined ? undefined : JSON.stringify(body))
 const refuse = (response: ServerResponse, status: number, code: string, headers = {}, details?: object) =>
   say(response, status, { code, message: 'no', correlation_id: 'c-1', ...(details ? { details } : {}) }, headers)
+
+/** Calls `act` with each pause that is as long as a Retry-After, instead of waiting; others are waited for. */
+const insteadOfWaiting = (act: (milliseconds: number, wake: () => void) => void) => {
+  const wait = globalThis.setTimeout
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((wake: () => void, milliseconds = 0, ...more: []) => {
+    if (milliseconds < 1000 || !new Error().stack?.includes('client.ts')) return wait(wake, milliseconds, ...more)
+    act(milliseconds, wake)
+    return wait(() => {}, 0)
+  }) as typeof setTimeout)
+}
 
 const id = '01a1df61-26a4-7000-8000-000000000001'
 const thing = { id: 'a', size: 1 }
@@ -178,9 +188,13 @@ test('Retry-After is waited for, and too long a wait is the caller’s to decide
   const soon = await meeting((response, _, tried) =>
     tried === 1 ? refuse(response, 503, 'dependency_unavailable', { 'retry-after': '1' }) : say(response, 200, thing),
   )
-  const begun = performance.now()
+  const waited: number[] = []
+  insteadOfWaiting((milliseconds, wake) => {
+    waited.push(Math.floor(milliseconds / 1000))
+    wake()
+  })
   expect(await soon.call(readThing, { params: { thing_id: id } })).toEqual(thing)
-  expect(performance.now() - begun).toBeGreaterThanOrEqual(990)
+  expect(waited).toEqual([1])
 
   const late = await meeting((response) => refuse(response, 429, 'rate_limit_exceeded', { 'retry-after': '3600' }))
   expect(await failing(late.call(readThing, { params: { thing_id: id } }))).toMatchObject({ status: 429, retry_after_seconds: 3600 })
@@ -268,16 +282,29 @@ test('an answer without end is read so far and no further', async () => {
 })
 
 test('an answer that comes a byte at a time holds nobody for ever', async () => {
+  // Its time is over when some of the answer has come.
+  const times: { milliseconds: number; end: () => void }[] = []
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => {
+    const ending = new AbortController()
+    times.push({ milliseconds, end: () => ending.abort(new DOMException('', 'TimeoutError')) })
+    return ending.signal
+  })
   const { call, all } = await meeting(
     (response) => {
+      let left = 5
       response.writeHead(200)
-      const timer = setInterval(() => response.write(' '), 20)
+      const timer = setInterval(() => {
+        response.write(' ')
+        left -= 1
+        if (left === 0) times.at(-1)!.end()
+      }, 5)
       response.once('close', () => clearInterval(timer))
     },
     { timeout_ms: 150, tries: 2 },
   )
   expect((await failing(call(readThing, { params: { thing_id: id } }))).message).toBe('thing.read: no answer in time')
   expect(all).toHaveLength(2)
+  expect(times.map(({ milliseconds }) => milliseconds)).toEqual([150, 150])
 })
 
 test.for([301, 302, 303, 307, 308])('TI-24 a token does not follow where %i points', async (status) => {
@@ -413,19 +440,16 @@ test('a list that does not go on, or has become invalid, ends in an error', asyn
 })
 
 test('whoever calls it off waits no longer', async () => {
-  const silent = await meeting(() => {})
   const end = new AbortController()
-  const waiting = failing(silent.call(readThing, { params: { thing_id: id }, signal: end.signal }))
-  setTimeout(() => end.abort(new Error('called off')), 50)
-  expect((await waiting).message).toBe('called off')
+  const silent = await meeting(() => end.abort(new Error('called off')))
+  expect((await failing(silent.call(readThing, { params: { thing_id: id }, signal: end.signal }))).message).toBe('called off')
   expect(silent.all).toHaveLength(1)
 
   const busy = await meeting((response) => refuse(response, 503, 'dependency_unavailable', { 'retry-after': '2' }))
   const later = new AbortController()
-  const begun = performance.now()
+  // Amid a pause that nobody ends.
+  insteadOfWaiting(() => setImmediate(() => later.abort(new Error('called off'))))
   const paused = failing(busy.call(readThing, { params: { thing_id: id }, signal: later.signal }))
-  setTimeout(() => later.abort(new Error('called off')), 100)
   expect((await paused).message).toBe('called off')
-  expect(performance.now() - begun).toBeLessThan(1500)
   expect(busy.all).toHaveLength(1)
 })

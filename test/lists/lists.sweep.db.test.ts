@@ -55,9 +55,7 @@ describe('a rule over things of one kind', () => {
     'the runtime’s operator',
   ]
 
-  test('D8 hides them from lists as from single reads; what belongs to one of them is listed where that is read', {
-    timeout: 120_000,
-  }, async () => {
+  test('D8 hides them from lists as from single reads; what belongs to one of them is listed where that is read', async () => {
     const voice = asking(live, live.url)
     // Rules only take away: who sees nothing before them need not be asked again.
     const seen = await fewAtOnce(await cellsOf(pairs, (who) => reached.includes(who)), async (cell) => {
@@ -118,7 +116,7 @@ describe('where rules hide some', () => {
 
   const runtimeIn = (id: string, more: string) => `/api/v1/orgs/${org.aurora}/shared-app-runtimes/${id}${more}`
 
-  test('D8 an operator’s list of allocations has exactly those that it may name, whatever its pages', { timeout: 60_000 }, async () => {
+  test('D8 an operator’s list of allocations has exactly those that it may name, whatever its pages', async () => {
     const operator = world.askers.get('the runtime’s operator')!
     const rows = await live.sql<{ id: string }>(
       'select id from allocations where org_id = $1 and (project_id <> $2 or gpus = 3) order by id',
@@ -139,7 +137,7 @@ describe('where rules hide some', () => {
     for (const size of sizes) expect([size, differenceOf(expected, await found(size))]).toEqual([size, undefined])
   })
 
-  test('D8 projects are eligible that one may read and attach, and no others', { timeout: 60_000 }, async () => {
+  test('D8 projects are eligible that one may read and attach, and no others', async () => {
     const owner = world.askers.get('the tenant’s owner')!
     const voice = asking(live, live.url)
     const found = await Promise.all(
@@ -187,7 +185,7 @@ describe('where rules hide some', () => {
       withProjects(({ items, after }) => ({ items: items.flatMap((item, n) => (n === 0 ? [item, item] : [item])), after })),
     ],
     ['ends too early', withProjects(({ items }) => ({ items, after: null }))],
-  ])('D8 a list is found that %s', { timeout: 60_000 }, async (_, changed) => {
+  ])('D8 a list is found that %s', async (_, changed) => {
     const { url } = await live.replica(changed)
     const projects = pairs.filter(({ list }) => list.id === 'project.list')
     expect(await faultsOf(await cellsOf(projects, (who) => who === 'a member of the tenant'), url)).not.toEqual([])

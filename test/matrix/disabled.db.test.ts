@@ -53,9 +53,7 @@ const heard = async (operation: Operation, bearer: string) => {
   return { status, reason: answered?.details?.reason_code, recorded }
 }
 
-test('DE-04 DE-05 whoever is disabled is told that, at whichever operation: also where it is not for his like, or beyond his token', {
-  timeout: 120_000,
-}, async () => {
+test('DE-04 DE-05 whoever is disabled is told that, at whichever operation: also where it is not for his like, or beyond his token', async () => {
   const faults: string[] = []
   for (const [who, bearer] of Object.entries(await disabledOnes())) {
     const judged = asked.filter((operation) => !isNotJudged(who, operation))

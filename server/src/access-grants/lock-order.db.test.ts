@@ -43,4 +43,4 @@ test('SG-11 who owns one allocation and enters a later one leaves while a key go
     expect(await live.sql('select owner_user_id from allocations where id = $1', [low])).toEqual([{ owner_user_id: null }])
   }
   expect((await deadlocks()) - before).toBe(0)
-}, 90_000)
+})

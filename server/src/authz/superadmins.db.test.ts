@@ -80,7 +80,7 @@ test('RP-20 two who would change the authority over the platform do it one after
     )
     return rows.length > 0
   }
-  await expect.poll(isWaiting, { timeout: 10_000 }).toBe(true)
+  await expect.poll(isWaiting).toBe(true)
   asked.resolve()
   await Promise.all([first, second])
   expect(order).toEqual(['the first is done', 'the second begins'])

@@ -95,7 +95,7 @@ test('HO-03 killed with -9 in the middle of its tables it leaves nothing, and th
     stdio: 'inherit',
   })
   const asleep = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`
-  await expect.poll(async () => (await ask(asleep, rootUrl)).length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(async () => (await ask(asleep, rootUrl)).length).toBe(1)
   child.kill('SIGKILL')
   expect(await once(child, 'exit')).toEqual([null, 'SIGKILL'])
   await ask('drop event trigger stand_still', rootUrl)

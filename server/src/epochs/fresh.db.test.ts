@@ -310,7 +310,7 @@ describe('decisions', () => {
     expect([...new Set(said)]).toEqual(['200 allow'])
     expect(counted.naming('epochs')).toBeLessThanOrEqual(20)
     expect(counted.naming('tenant_memberships')).toBe(0)
-  }, 60_000)
+  })
 
   test('DE-19 a binding ends by the clock, without a change and without another read', async () => {
     const { url } = await live.replica((parts) => ({ ...parts, fresh: keepFresh(counted.database) }))

@@ -270,7 +270,7 @@ describe('readiness', () => {
 
     proxy.heal()
     proxy.cut()
-    await expect.poll(async () => (await ready(url)).status, { timeout: 5000 }).toBe(200)
+    await expect.poll(async () => (await ready(url)).status).toBe(200)
 
     await proxy.stop()
     expect(await ready(url)).toMatchObject({ status: 503, body: { database: 'unavailable' } })

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
+import { processorMs } from '../../../test/processor-time.ts'
 import { privateKeyTexts } from '../../../test/ssh-hostile-texts.ts'
 import { newKeyLine } from '../../../test/ssh-key-lines.ts'
 import { newSecret } from '../service-accounts/key-secret.ts'
@@ -88,9 +89,7 @@ describe('a text that holds a secret', () => {
     for (const text of ['MA', 'MII ', '"d" kty', 'eyJ', 'eyJ.', 'eyJeyJeyJeyJeyJ.', 'ghsa_', 'ghsa_a', 'e'].map((piece) =>
       piece.repeat(long / piece.length),
     )) {
-      const begun = performance.now()
-      holdsSecret(text)
-      expect(performance.now() - begun).toBeLessThan(500)
+      expect(processorMs(() => holdsSecret(text))).toBeLessThan(1000)
     }
   })
 })

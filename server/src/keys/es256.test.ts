@@ -22,15 +22,14 @@ const anyRaw = fc.tuple(half, half).map(([r, s]) => Buffer.concat([r, s]))
 
 describe('the 64 bytes of an ES256 signature', () => {
   test('TI-13 are the library’s own two numbers, however many zeros they begin with', () => {
-    // One in 128 numbers is shorter than its 32 bytes, so some of these are.
+    // One in 128 signatures holds a number shorter than its 32 bytes: until one has come, one more is made.
     let short = 0
-    for (let count = 0; count < 1500; count += 1) {
+    for (let count = 0; count < 300 || short === 0; count += 1) {
       const raw = signed()
       if (raw[0] === 0 || raw[32] === 0) short += 1
       expect(raw).toHaveLength(64)
       if (count % 30 === 0 || raw[0] === 0 || raw[32] === 0) expect([byLibrary(raw), isEs256(publicKey, input, raw)]).toEqual([true, true])
     }
-    expect(short).toBeGreaterThan(0)
   })
 
   test('TI-13 come back from DER as they were', () => {

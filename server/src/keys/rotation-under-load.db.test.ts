@@ -91,10 +91,10 @@ const underLoad = async (during: () => Promise<void>) => {
     }
   }
   const working = Promise.all(all.map(work))
-  await expect.poll(() => told.issued, { timeout: 20_000 }).toBeGreaterThan(5)
+  await expect.poll(() => told.issued).toBeGreaterThan(5)
   await during()
   const then = told.issued
-  await expect.poll(() => told.issued - then, { timeout: 20_000 }).toBeGreaterThan(5)
+  await expect.poll(() => told.issued - then).toBeGreaterThan(5)
   isOver = true
   await working
   return { ...told, kids: kids.size }
@@ -138,7 +138,7 @@ describe('under load on three processes', () => {
     expect(told).toMatchObject({ refused: 0, outside_refused: 0, kids: 2 })
     expect(told.accepted).toBeGreaterThan(50)
     expect(told.outside).toBeGreaterThan(20)
-  }, 120_000)
+  })
 
   test('TI-13 control: a build that forgets the age is noticed outside', async () => {
     const { url } = await forgetful('age')
@@ -153,7 +153,7 @@ describe('under load on three processes', () => {
     await live.setPolicy('auth.iam_token_issuer.jwks_max_age_seconds', age_seconds)
     expect(told.refused).toBe(0)
     expect(told.outside_refused).toBeGreaterThan(0)
-  }, 120_000)
+  })
 
   test('TI-13 control: a build that forgets the grace is noticed here', async () => {
     const { url } = await forgetful('grace')
@@ -161,7 +161,7 @@ describe('under load on three processes', () => {
       expect((await live.call('ada', 'POST', `${path}/rotate`, reason, url)).status).toBe(200)
     })
     expect(told.refused).toBeGreaterThan(0)
-  }, 120_000)
+  })
 
   test('TI-13 after a key was revoked, not one token that it signed is accepted by anybody, and the next one signs', async () => {
     const before: string[] = []
@@ -177,7 +177,7 @@ describe('under load on three processes', () => {
       }
     }
     const knocking = Promise.all(all.flatMap((base) => before.map((token) => knock(base, token))))
-    await expect.poll(() => accepted.before, { timeout: 20_000 }).toBeGreaterThan(10)
+    await expect.poll(() => accepted.before).toBeGreaterThan(10)
     expect((await live.call('ada', 'POST', `${path}/${kid}/revoke`, reason, all[2])).status).toBe(200)
     isRevoked = true
     await sleep(500)
@@ -187,7 +187,7 @@ describe('under load on three processes', () => {
     for (const base of all) for (const token of before) expect(await presented(token, base)).toBe(401)
     const { body } = await machine.ask()
     for (const base of all) expect(await presented(body.access_token, base)).toBe(200)
-  }, 60_000)
+  })
 })
 
 const kidOf = (token: string): string => JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()).kid

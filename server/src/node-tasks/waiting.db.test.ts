@@ -86,7 +86,7 @@ test('SG-10 fifty who wait hold no transaction and no connection of the pool', a
   for (const { told } of await Promise.all(waits)) expect(told.status).toBe(200)
   for (const each of nodes) each.stop()
   await own.stop()
-}, 40_000)
+})
 
 test('SG-10 of one node four wait at a time: when another comes, the oldest is answered with nothing', async () => {
   await nothingOpen()
@@ -148,7 +148,7 @@ test('SG-10 the line that tells of tasks heals when it is cut, and meanwhile nob
   await probed(live.database, node.id)
   const second = performance.now()
   expect((await again).at - second).toBeLessThan(3000)
-}, 20_000)
+})
 
 test('SG-10 a server that closes answers those who wait', async () => {
   const closing = await liveServer()

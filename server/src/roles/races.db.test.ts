@@ -72,7 +72,7 @@ describe.for(['tenant', 'project'] as const)('publishers of a role of a %s', (ti
       [role],
     )
 
-  test('RP-11 of twenty who expect the same version, one publishes the next', { timeout: 60_000 }, async () => {
+  test('RP-11 of twenty who expect the same version, one publishes the next', async () => {
     const role = await define(tier, [key])
     for (let version = 1; version <= 4; version += 1) {
       const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => publish(role, version, `${version} by ${at}`, at)))
@@ -83,9 +83,7 @@ describe.for(['tenant', 'project'] as const)('publishers of a role of a %s', (ti
     expect((await versionsOf(role)).map(({ version }) => version)).toEqual([1, 2, 3, 4, 5])
   })
 
-  test('RP-11 twenty who ask again until they are heard lose nothing: versions 2 to 21, each by one of them', {
-    timeout: 60_000,
-  }, async () => {
+  test('RP-11 twenty who ask again until they are heard lose nothing: versions 2 to 21, each by one of them', async () => {
     const role = await define(tier, [key])
     const insist = async (at: number): Promise<number> => {
       let expected = 1
@@ -125,7 +123,7 @@ describe.for(['tenant', 'project'] as const)('authority in a %s, lost while it i
     ['his role is deleted', (_g, _b, giver) => live.call(owner, 'DELETE', `${path}/roles/${giver}`, { body: because }, on(1))],
   ]
 
-  test.for(losses)('RP-19 %s: what he gave, he gave before', { timeout: 60_000 }, async ([, lose]) => {
+  test.for(losses)('RP-19 %s: what he gave, he gave before', async ([, lose]) => {
     const [grantor, ...others] = people as [Somebody, ...Somebody[]]
     let [before, after] = [0, 0]
     // A few rounds, and more of them while one side has not been met.
@@ -182,7 +180,7 @@ describe.for(['tenant', 'project'] as const)('assigning in a %s against the end 
       )
     ).map(({ principal_id }) => principal_id)
 
-  test.for(ends)('RP-13 %s: assigned before it, or refused', { timeout: 60_000 }, async ([, refused, endRole]) => {
+  test.for(ends)('RP-13 %s: assigned before it, or refused', async ([, refused, endRole]) => {
     let [before, after] = [0, 0]
     for (let round = 0; round < 5 || (round < 30 && before * after === 0); round += 1) {
       const role = await define(tier, [key])
@@ -202,7 +200,7 @@ describe.for(['tenant', 'project'] as const)('assigning in a %s against the end 
     expect(after).toBeGreaterThan(0)
   })
 
-  test('RP-08 a built-in role that the platform disables: assigned before it, or refused', { timeout: 60_000 }, async () => {
+  test('RP-08 a built-in role that the platform disables: assigned before it, or refused', async () => {
     const name = `${tier}_viewer`
     const [{ id: role }] = (await live.sql<{ id: string }>('select id from role_definitions where name = $1 and is_builtin', [name])) as [
       { id: string },
@@ -233,7 +231,7 @@ describe('a bulk upgrade among other changes', () => {
   const { path, owner, key } = tiers.tenant
   const body = { from_version: 1, to_version: 2 }
 
-  test('RP-18 two at once: one moves all, the other is told that something has moved', { timeout: 60_000 }, async () => {
+  test('RP-18 two at once: one moves all, the other is told that something has moved', async () => {
     for (let round = 0; round < 4; round += 1) {
       const role = await define('tenant', [key])
       for (const { id } of people.slice(0, 5)) await bind(owner, 'tenant', id, role)
@@ -258,7 +256,7 @@ describe('a bulk upgrade among other changes', () => {
     }
   })
 
-  test('RP-18 against leaving and binding: what it says it moved is what it moved', { timeout: 60_000 }, async () => {
+  test('RP-18 against leaving and binding: what it says it moved is what it moved', async () => {
     const outcomes = new Set<string>()
     for (let round = 0; round < 5 || (round < 40 && outcomes.size < 2); round += 1) {
       const role = await define('tenant', [key])
@@ -292,7 +290,7 @@ describe('a bulk upgrade among other changes', () => {
   })
 })
 
-test('RP-22 twenty bind two versions of one role at once: one of them holds in the end', { timeout: 60_000 }, async () => {
+test('RP-22 twenty bind two versions of one role at once: one of them holds in the end', async () => {
   const { path, owner, key } = tiers.tenant
   const role = await define('tenant', [key])
   await live.call(owner, 'PATCH', `${path}/roles/${role}`, { body: { permissions: ['tenant.user.read'], expected_version: 1, ...because } })

@@ -475,9 +475,7 @@ describe('wrapped delivery', () => {
     }
   })
 
-  test('MI-11 however many were never opened, the runtime is disabled and deleted, its secrets are replaced and taken back', {
-    timeout: 60_000,
-  }, async () => {
+  test('MI-11 however many were never opened, the runtime is disabled and deleted, its secrets are replaced and taken back', async () => {
     const { id } = await withSecret()
     const other = (await deposit(id, newSecret(), 'other')).body
     // As many as an operator can ask for in half an hour, when it opens none of them.
@@ -527,7 +525,7 @@ describe('wrapped delivery', () => {
     }
   })
 
-  test('MI-11 of fifty who open it at once, by several processes, one has it', { timeout: 60_000 }, async () => {
+  test('MI-11 of fifty who open it at once, by several processes, one has it', async () => {
     const { id, secret } = await withSecret()
     const expected = await nothing()
     const { wrapping_token, delivery_id } = (await deliver(id)).body

@@ -2,6 +2,7 @@ import { authorizedKeysLine } from '@gatehouse/contract/authorized-keys'
 import { keyTypes } from '@gatehouse/contract/node-tasks'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { processorMs } from '../../../test/processor-time.ts'
 import { hostileTexts, modulusOf } from '../../../test/ssh-hostile-texts.ts'
 import { keyLine, newFields, newKeyLine, rsaFields } from '../../../test/ssh-key-lines.ts'
 import { type PublicKey, parsePublicKey } from './ssh-public-key.ts'
@@ -37,10 +38,8 @@ describe('a key that is taken', () => {
       [8192, 65_537n],
     ] as const) {
       const line = keyLine('ssh-rsa', rsaFields(e, modulusOf(bits)))
-      const began = performance.now()
-      expect(accepted(line).bits).toBe(bits)
       // Nobody keeps a process busy with keys that are as long as they can be.
-      expect(performance.now() - began).toBeLessThan(500)
+      expect(processorMs(() => expect(accepted(line).bits).toBe(bits))).toBeLessThan(1000)
     }
   })
 })
@@ -65,9 +64,7 @@ describe('a text that is refused', () => {
       `"d"${' '.repeat(16_000)}`,
       'x '.repeat(8000),
     ]) {
-      const began = performance.now()
-      expect(parsePublicKey(text)).toHaveProperty('refused')
-      expect(performance.now() - began).toBeLessThan(200)
+      expect(processorMs(() => expect(parsePublicKey(text)).toHaveProperty('refused'))).toBeLessThan(500)
     }
   })
 })

@@ -167,7 +167,7 @@ describe('versions of the key that signs tasks', () => {
     expect(open).toEqual([])
     for (const { id } of allocations) expect(Math.max(...models.map(({ held }) => held.get(id)?.generation ?? 0))).toBe(25)
     mine.stop()
-  }, 60_000)
+  })
 
   test('SG-22 what was made before a restore signs nothing, and what it signed is signed anew', async () => {
     const mine = await enrolledNode(live)

@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream'
 import fastify, { type FastifyBaseLogger } from 'fastify'
 import { expect, test } from 'vitest'
+import { processorMs } from '../../../test/processor-time.ts'
 import { Problem } from '../kernel/problem.ts'
 import { Secret } from '../kernel/secret.ts'
 import { loggerOptions } from './logger-options.ts'
@@ -147,16 +148,14 @@ test('AU-06 ordinary lines are left alone', () => {
 })
 
 test('AU-06 a long hostile line costs little', () => {
-  const before = performance.now()
-  for (const text of [
+  const texts = [
     'ey-'.repeat(50_000),
     'a'.repeat(200_000),
     '/a'.repeat(100_000),
     '-----BEGIN PRIVATE KEY-----'.repeat(5000),
     '://'.repeat(60_000),
-  ])
-    scrub(text)
-  expect(performance.now() - before).toBeLessThan(2000)
+  ]
+  for (const text of texts) expect(processorMs(() => scrub(text))).toBeLessThan(2000)
 })
 
 test('AU-06 a Secret prints as [secret], bytes and foreign objects not at all', () => {

@@ -93,4 +93,4 @@ test('TI-12 what waited only for a moment is issued, once, with its row and its 
   const count = async (text: string) => (await live.sql<{ n: number }>(`select count(*)::int as n ${text}`, [ids]))[0]!.n
   expect(await count('from issued_tokens where id = any ($1::uuid[])')).toBe(20)
   expect(await count(`from audit_logs where action = 'auth.token.issue' and resource_id = any ($1::text[])`)).toBe(20)
-}, 60_000)
+})

@@ -1,8 +1,12 @@
-import { expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Problem } from '../kernel/problem.ts'
 import { type Job, type Lane, type Outcome, tenantLanes, type Way } from './lanes.ts'
 
 const heldUp = () => new Problem('dependency_unavailable', undefined, Object.assign(new Error('lock'), { code: '55P03' }))
+
+// Nobody's time is over unless a test lets it pass.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+afterEach(() => void vi.useRealTimers())
 const soon = () => performance.now() + 5000
 const codeOf = (asking: Promise<unknown>) => asking.then(() => null).catch((error: Problem) => error.code)
 
@@ -42,7 +46,12 @@ test('TI-23 whose time is over is told so, and his tenant stays apart', async ()
   let lane: Lane | undefined
   const asking = within('a', async (its) => {
     lane = its
-    const outcome: Outcome = await alone(way(1_000_000), { lane: its, until: performance.now() + 100 })
+    const endless = way(Number.POSITIVE_INFINITY)
+    const attempt: typeof endless.attempt = (...asked) => {
+      vi.advanceTimersByTime(40)
+      return endless.attempt(...asked)
+    }
+    const outcome: Outcome = await alone({ ...endless, attempt }, { lane: its, until: performance.now() + 100 })
     if ('error' in outcome) throw outcome.error
   })
   expect(await codeOf(asking)).toBe('dependency_unavailable')
@@ -72,7 +81,7 @@ test('TI-23 many tenants that are held up do not keep one from its turn that is 
   const { within, alone } = tenantLanes()
   const never: Way<Job> = {
     attempt: async () => {
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      await new Promise((resolve) => setImmediate(resolve))
       throw heldUp()
     },
     most_jobs: 10,
@@ -94,5 +103,6 @@ test('TI-23 many tenants that are held up do not keep one from its turn that is 
   })
   expect(outcome).toEqual({ is_committed: true })
   expect(others).toBe(0)
+  vi.advanceTimersByTime(501)
   await Promise.all(stuck)
 })

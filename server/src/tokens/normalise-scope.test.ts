@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { processorMs } from '../../../test/processor-time.ts'
 import { actions } from '../authz/actions.ts'
 import { allowedFor, carriedBy, normaliseScope } from './normalise-scope.ts'
 
@@ -64,13 +65,13 @@ test.each([
 })
 
 test('TI-09 T13 ten thousand items, or one that never ends, cost no more than reading them', () => {
-  const began = performance.now()
-  expect(normaliseScope(Array.from({ length: 10_000 }, (_, n) => (n % 2 ? 'allocation.read' : `item.${n}`)).join(' '))).toEqual([
-    'allocation.read',
-  ])
-  expect(normaliseScope('a'.repeat(250_000))).toEqual([])
-  expect(normaliseScope(' '.repeat(250_000))).toEqual([])
-  expect(performance.now() - began).toBeLessThan(3000)
+  const many = Array.from({ length: 10_000 }, (_, n) => (n % 2 ? 'allocation.read' : `item.${n}`)).join(' ')
+  for (const [text, asked] of [
+    [many, ['allocation.read']],
+    ['a'.repeat(250_000), []],
+    [' '.repeat(250_000), []],
+  ] as const)
+    expect(processorMs(() => expect(normaliseScope(text)).toEqual(asked))).toBeLessThan(1000)
 })
 
 test('TI-09 RP-24 a service account can carry what is fit for it and nothing else of tenants or the platform', () => {

@@ -50,7 +50,7 @@ test('TI-11 TI-12 where the chain is held a known key is refused as an unknown o
     { why: 'wrong_secret', attempts: 1 },
     { why: 'wrong_secret', attempts: 2 },
   ])
-}, 30_000)
+})
 
 test('TI-11 TI-26 nor do they differ where too many wait already', async () => {
   const sa = await machineWithSecret(live)
@@ -70,4 +70,4 @@ test('TI-11 TI-26 nor do they differ where too many wait already', async () => {
     await waiting
   })
   expect(await denialsOf(sa.key_id)).toEqual([{ why: 'wrong_secret', attempts: 1 }])
-}, 30_000)
+})

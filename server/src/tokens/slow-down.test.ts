@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Problem } from '../kernel/problem.ts'
 import { isWorthARow } from '../kernel/worth-a-row.ts'
 import { delayOf, type SlowDown, slowDownWrongs } from './slow-down.ts'
@@ -11,75 +11,93 @@ const figures: SlowDown = {
   forget_seconds: 900,
 }
 
-/** From when it is said to have come, by the same clock: what the test itself takes before it asks is no part of it. */
-const timed = async (wait: (came_at: number) => Promise<unknown>): Promise<{ took: number; problem: Problem | undefined }> => {
-  const came_at = performance.now()
-  const problem = await wait(came_at)
-    .then(() => undefined)
-    .catch((error: Problem) => error)
-  return { took: performance.now() - came_at, problem }
-}
 const now = () => performance.now()
 const guessed = { why: 'wrong_secret', is_right: false }
 
+// The clock stands still unless a test moves it, so that each pause is as long as it is meant to be.
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+/** Notes how long each pause is to be; each ends at once, or when the test lets it. */
+const slowing = ({ most_entries = 100, until = Promise.resolve() } = {}) => {
+  const pauses: number[] = []
+  const pause = (milliseconds: number) => {
+    pauses.push(milliseconds)
+    return until
+  }
+  return { pauses, ...slowDownWrongs({ most_entries, pause }) }
+}
+const problemOf = (asking: Promise<void>): Promise<Problem | undefined> =>
+  asking.then(
+    () => undefined,
+    (error: Problem) => error,
+  )
+
 test('TI-26 each wrong secret is answered later than the one before, up to a bound', async () => {
   expect([1, 2, 3, 4, 50, 5000].map((count) => delayOf(count, figures))).toEqual([20, 40, 80, 80, 80, 80])
-  const slow = slowDownWrongs()
-  const took: number[] = []
-  for (let n = 0; n < 4; n += 1) took.push((await timed((came_at) => slow.untilAnswered('k', '192.0.2.1', came_at, figures))).took)
-  for (const [index, least] of [18, 38, 78, 78].entries()) expect(took[index]).toBeGreaterThanOrEqual(least)
+  const { pauses, untilAnswered } = slowing()
+  for (let n = 0; n < 4; n += 1) await untilAnswered('k', '192.0.2.1', now(), figures)
+  expect(pauses).toEqual([20, 40, 80, 80])
 })
 
 test('TI-26 TI-11 the time counts from when it came: what was done meanwhile is not added', async () => {
-  const slow = slowDownWrongs()
+  const { pauses, untilAnswered } = slowing()
   const late = { ...figures, first_delay_milliseconds: 3000, longest_delay_milliseconds: 3000 }
-  expect((await timed((came_at) => slow.untilAnswered('k', '192.0.2.1', came_at - 3000, late))).took).toBeLessThan(1500)
+  for (const ago of [0, 1000, 3000, 5000]) await untilAnswered('k', '192.0.2.1', now() - ago, late)
+  expect(pauses).toEqual([3000, 2000, 0, 0])
 })
 
 test('TI-26 another key, or the same from another network, begins anew', async () => {
-  const slow = slowDownWrongs()
-  const forever = { ...figures, first_delay_milliseconds: 100, longest_delay_milliseconds: 10_000 }
-  for (let n = 0; n < 3; n += 1) await slow.untilAnswered('k', '192.0.2.1', now() - 10_000, forever)
-  expect((await timed((came_at) => slow.untilAnswered('k', '198.51.100.1', came_at, forever))).took).toBeLessThan(700)
-  expect((await timed((came_at) => slow.untilAnswered('other', '192.0.2.1', came_at, forever))).took).toBeLessThan(700)
+  const { pauses, untilAnswered } = slowing()
+  const long = { ...figures, first_delay_milliseconds: 100, longest_delay_milliseconds: 10_000 }
+  for (let n = 0; n < 3; n += 1) await untilAnswered('k', '192.0.2.1', now(), long)
+  await untilAnswered('k', '198.51.100.1', now(), long)
+  await untilAnswered('other', '192.0.2.1', now(), long)
   // The same network, another address in it.
-  expect((await timed((came_at) => slow.untilAnswered('k', '192.0.2.77', came_at, forever))).took).toBeGreaterThanOrEqual(795)
+  await untilAnswered('k', '192.0.2.77', now(), long)
+  expect(pauses).toEqual([100, 200, 400, 100, 100, 800])
 })
 
 test('TI-26 beyond so many that wait, one is told to come later; and when they are gone, one waits again', async () => {
-  const slow = slowDownWrongs()
-  const all = await Promise.all(Array.from({ length: 4 }, () => timed((came_at) => slow.untilAnswered('k', '192.0.2.1', came_at, figures))))
-  expect(all.map(({ problem }) => problem?.code)).toEqual([undefined, undefined, 'rate_limit_exceeded', 'rate_limit_exceeded'])
-  expect(all[2]!.problem!.details).toEqual({ retry_after_seconds: 1 })
+  const end = Promise.withResolvers<void>()
+  const { pauses, untilAnswered, waiting } = slowing({ until: end.promise })
+  const asking = Array.from({ length: 4 }, () => problemOf(untilAnswered('k', '192.0.2.1', now(), figures)))
+  expect(waiting()).toBe(4)
+  end.resolve()
+  const all = await Promise.all(asking)
+  expect(all.map((problem) => problem?.code)).toEqual([undefined, undefined, 'rate_limit_exceeded', 'rate_limit_exceeded'])
+  expect(all[2]!.details).toEqual({ retry_after_seconds: 1 })
   // No sooner than the first of all: how soon it comes must not tell whether there is such a key.
-  expect(all[2]!.took).toBeGreaterThanOrEqual(18)
-  expect(slow.waiting()).toBe(0)
-  expect((await timed((came_at) => slow.untilAnswered('k', '192.0.2.1', came_at, figures))).problem).toBeUndefined()
+  expect(pauses).toEqual([20, 40, 20, 20])
+  expect(waiting()).toBe(0)
+  expect(await problemOf(untilAnswered('k', '192.0.2.1', now(), figures))).toBeUndefined()
 })
 
 test('TI-26 so many wait in all, whatever keys they name, and no more', async () => {
-  const slow = slowDownWrongs()
-  const all = await Promise.all(
-    Array.from({ length: 8 }, (_, n) => timed((came_at) => slow.untilAnswered(`k${n}`, '192.0.2.1', came_at, figures))),
-  )
-  expect(all.filter(({ problem }) => problem instanceof Problem)).toHaveLength(3)
+  const end = Promise.withResolvers<void>()
+  const { untilAnswered, waiting } = slowing({ until: end.promise })
+  const asking = Array.from({ length: 8 }, (_, n) => problemOf(untilAnswered(`k${n}`, '192.0.2.1', now(), figures)))
+  expect(waiting()).toBe(5)
+  end.resolve()
+  expect((await Promise.all(asking)).filter((problem) => problem instanceof Problem)).toHaveLength(3)
 })
 
 test('TI-26 what was long ago is forgotten, and memory is bounded', async () => {
   const long = { ...figures, first_delay_milliseconds: 100, longest_delay_milliseconds: 10_000 }
-  const slow = slowDownWrongs({ most_entries: 2 })
-  const three = async () => {
-    for (let n = 0; n < 3; n += 1) await slow.untilAnswered('k', '192.0.2.1', now() - 10_000, long)
+  const { pauses, untilAnswered } = slowing({ most_entries: 2 })
+  const pauseOf = async (key: string) => {
+    await untilAnswered(key, '192.0.2.1', now(), long)
+    return pauses.at(-1)
   }
-  await three()
-  await new Promise((resolve) => setTimeout(resolve, 2))
-  expect((await timed((came_at) => slow.untilAnswered('k', '192.0.2.1', came_at, { ...long, forget_seconds: 0 }))).took).toBeLessThan(700)
-  await three()
-  for (const other of ['a', 'b']) await slow.untilAnswered(other, '192.0.2.1', now() - 10_000, long)
-  expect((await timed((came_at) => slow.untilAnswered('k', '192.0.2.1', came_at, long))).took).toBeLessThan(700)
-  // The control: without either it would be the fourth.
-  await three()
-  expect((await timed((came_at) => slow.untilAnswered('k', '192.0.2.1', came_at, long))).took).toBeGreaterThanOrEqual(795)
+  const three = async () => [await pauseOf('k'), await pauseOf('k'), await pauseOf('k')]
+  expect(await three()).toEqual([100, 200, 400])
+  vi.advanceTimersByTime(901_000)
+  expect(await three()).toEqual([100, 200, 400])
+  for (const other of ['a', 'b']) expect(await pauseOf(other)).toBe(100)
+  expect(await three()).toEqual([100, 200, 400])
+  // The control: without either it is the fourth.
+  vi.advanceTimersByTime(899_000)
+  expect(await pauseOf('k')).toBe(800)
 })
 
 test('TI-12 TI-26 a storm of wrong secrets leaves few rows, and each says how many there were', () => {
@@ -90,22 +108,17 @@ test('TI-12 TI-26 a storm of wrong secrets leaves few rows, and each says how ma
 })
 
 test('TI-12 TI-26 who has the secret of a key that has ended is not hidden by guesses, and leaves a row each time, so many a minute', () => {
-  vi.useFakeTimers({ toFake: ['performance'] })
-  try {
-    const slow = slowDownWrongs()
-    for (let n = 0; n < 1000; n += 1) slow.countOf('k', guessed, figures)
-    const right = { why: 'key_revoked', is_right: true }
-    const rows = () => Array.from({ length: 50 }, () => slow.countOf('k', right, figures)).filter((count) => count !== null)
-    const upTo = (from: number) => Array.from({ length: 20 }, (_, n) => from + n)
-    expect(rows()).toEqual(upTo(1))
-    vi.advanceTimersByTime(59_000)
-    expect(rows()).toEqual([])
-    // What left no row is in the number of the next that does.
-    vi.advanceTimersByTime(2000)
-    expect(rows()).toEqual(upTo(101))
-    expect(slow.countOf('k', { why: 'account_disabled', is_right: true }, figures)).toBe(1)
-    expect(slow.countOf('other', right, figures)).toBe(1)
-  } finally {
-    vi.useRealTimers()
-  }
+  const slow = slowDownWrongs()
+  for (let n = 0; n < 1000; n += 1) slow.countOf('k', guessed, figures)
+  const right = { why: 'key_revoked', is_right: true }
+  const rows = () => Array.from({ length: 50 }, () => slow.countOf('k', right, figures)).filter((count) => count !== null)
+  const upTo = (from: number) => Array.from({ length: 20 }, (_, n) => from + n)
+  expect(rows()).toEqual(upTo(1))
+  vi.advanceTimersByTime(59_000)
+  expect(rows()).toEqual([])
+  // What left no row is in the number of the next that does.
+  vi.advanceTimersByTime(2000)
+  expect(rows()).toEqual(upTo(101))
+  expect(slow.countOf('k', { why: 'account_disabled', is_right: true }, figures)).toBe(1)
+  expect(slow.countOf('other', right, figures)).toBe(1)
 })

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { sourceOf } from '../audit/auth-rejections.ts'
 import type { FreshReader } from '../epochs/fresh.ts'
@@ -57,7 +57,7 @@ const most_rights_a_minute = 20
  * Makes guessing slow without making anybody else slow: only what was found to be wrong waits, so the owner of the right secret is
  * answered at once wherever he sits, also behind the same address as who guesses. An unknown key is slowed as a known one is.
  */
-export const slowDownWrongs = ({ most_entries = 50_000 } = {}) => {
+export const slowDownWrongs = ({ most_entries = 50_000, pause = (milliseconds: number): Promise<void> => sleep(milliseconds) } = {}) => {
   const wrongs = new LRUCache<string, Wrongs>({ max: most_entries })
   const recorded = new LRUCache<string, Wrongs>({ max: most_entries })
   const minutes = new LRUCache<string, { readonly began: number; rows: number }>({ max: most_entries })

@@ -181,7 +181,7 @@ test('HO-08 killed half way, the database is as it was, and the next restore goe
     cwd: join(import.meta.dirname, '../../../..'),
     stdio: 'inherit',
   })
-  await expect.poll(async () => (await sql(target, asleep)).length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(async () => (await sql(target, asleep)).length).toBe(1)
   child.kill('SIGKILL')
   expect(await once(child, 'exit')).toEqual([null, 'SIGKILL'])
   // PostgreSQL notices that nobody is there when it next wants to say something; a minute of sleep is cut short here.
@@ -197,7 +197,7 @@ test('HO-08 a line that breaks half way is one sentence, and the database is as 
   const untouched = await tablePrints(target.ownerUrl)
   await sql(target, standStill)
   const refused = expect(into(target)).rejects.toThrow('The connection to the database broke; try again.')
-  await expect.poll(async () => (await sql(target, asleep)).length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(async () => (await sql(target, asleep)).length).toBe(1)
   await sql(target, `select pg_terminate_backend(pid) from (${asleep}) s`)
   await refused
   await sql(target, moveOn)
@@ -208,7 +208,7 @@ test('HO-08 a server that starts meanwhile waits until everything is there', asy
   const target = await fresh()
   await sql(target, standStill.replace('60', '0.3'))
   const restored = into(target)
-  await expect.poll(async () => (await sql(target, asleep)).length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(async () => (await sql(target, asleep)).length).toBe(1)
   let seen: unknown
   const look = async (run: (text: string) => Promise<unknown>) => {
     seen = ((await run('select count(*)::integer as rows from audit_logs')) as { rows: unknown[] }).rows[0]

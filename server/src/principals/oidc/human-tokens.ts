@@ -19,17 +19,17 @@ export type HumanTokens = {
   stop(): void
 }
 
-export type HumanTokensOptions = Partial<Clocks> & { readonly fetch?: Fetch }
+export type HumanTokensOptions = Partial<Clocks> & { readonly fetch?: Fetch; readonly timeout_ms?: number }
 
 const invalid = (reason: unknown) => new Problem('token_invalid', undefined, reason instanceof Error ? reason : new Error(String(reason)))
 
 /** Validates access tokens of people. Throws at once when an issuer has no audience: a start without one must fail. */
 export const humanTokens = (issuers: readonly IssuerSettings[], options: HumanTokensOptions = {}): HumanTokens => {
-  const { fetch = globalThis.fetch, now = Date.now, elapsed = () => performance.now() } = options
+  const { fetch = globalThis.fetch, now = Date.now, elapsed = () => performance.now(), timeout_ms } = options
   const known = new Map(
     issuers.map((given) => {
       const settings = settled(given)
-      return [settings.issuer, { settings, keys: issuerKeys(settings, fetch, { now, elapsed }) }]
+      return [settings.issuer, { settings, keys: issuerKeys(settings, fetch, { now, elapsed }, timeout_ms) }]
     }),
   )
   if (known.size !== issuers.length) throw new Error('An OIDC issuer is listed twice.')

@@ -19,7 +19,8 @@ export type IssuerKeys = {
   stop(): void
 }
 
-const timeoutMs = 3000
+/** So long an issuer's answer is waited for. */
+const usual_timeout_ms = 3000
 const refetchPauseMs = 10_000
 const emptyHandedPauseMs = 1000
 
@@ -27,7 +28,7 @@ type Moment = { readonly wall: number; readonly elapsed: number }
 type Held = { readonly keys: ReadonlyMap<string, VerificationKey>; readonly at: Moment }
 
 /** An issuer's keys: fetched on first use, refreshed behind the requests, and dead when nobody has confirmed them for too long. */
-export const issuerKeys = (issuer: Issuer, fetch: Fetch, clocks: Clocks): IssuerKeys => {
+export const issuerKeys = (issuer: Issuer, fetch: Fetch, clocks: Clocks, timeout_ms = usual_timeout_ms): IssuerKeys => {
   const ending = new AbortController()
   let held: Held | undefined
   let running: Promise<void> | undefined
@@ -41,7 +42,7 @@ export const issuerKeys = (issuer: Issuer, fetch: Fetch, clocks: Clocks): Issuer
   const fetchOnce = async () => {
     const at = moment()
     try {
-      const keys = await fetchKeys(fetch, issuer, AbortSignal.any([ending.signal, AbortSignal.timeout(timeoutMs)]))
+      const keys = await fetchKeys(fetch, issuer, AbortSignal.any([ending.signal, AbortSignal.timeout(timeout_ms)]))
       // Dated from before the question, because an answer may have waited on its way.
       held = { keys, at }
       lastFailure = undefined

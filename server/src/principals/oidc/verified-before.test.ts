@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { unhurried } from '../../../../test/unhurried.ts'
 import { type HumanTokens, humanTokens } from './human-tokens.ts'
 import { handClock, type LocalIssuer, localIssuer, localKey, signText } from './testing/local-issuer.ts'
 
@@ -8,7 +9,10 @@ let clock: ReturnType<typeof handClock>
 beforeEach(async () => {
   issuer = await localIssuer()
   clock = handClock()
-  tokens = humanTokens([{ ...issuer.settings, jwks_refresh_seconds: 10, jwks_max_age_seconds: 60, clock_skew_seconds: 5 }], clock)
+  tokens = humanTokens([{ ...issuer.settings, jwks_refresh_seconds: 10, jwks_max_age_seconds: 60, clock_skew_seconds: 5 }], {
+    ...clock,
+    ...unhurried.tokens,
+  })
 })
 afterEach(async () => {
   tokens.stop()
