@@ -255,7 +255,7 @@ const writeMachines = async (live: LiveServer) => {
 
 /** One world for the whole walk: everything that is asked about is there, and nothing of it is changed by asking. */
 export const matrixWorld = async (live: LiveServer) => {
-  for (const limit of ['rate_limit.api_requests_per_minute', 'rate_limit.anonymous_requests_per_minute'])
+  for (const limit of ['rate_limit.api_requests_per_minute', 'rate_limit.anonymous_requests_per_minute'] as const)
     await live.setPolicy(limit, 10_000_000)
   await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
   for (const write of [

@@ -1,19 +1,15 @@
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { barrier } from '../../../test/faults/statement-faults.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { declaredSources, keptSources } from '../../../test/replicas/kept-sources.ts'
 import type { Tx } from '../db/database.ts'
 import { type Statement, sql } from '../db/statement.ts'
 import { newId } from '../kernel/ids.ts'
 import { platformScope } from './moment.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 const { org, project, user } = seeded
 const scopes = { [org.aurora]: 'aurora', [org.borealis]: 'borealis', [platformScope]: 'platform' }

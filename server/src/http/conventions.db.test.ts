@@ -3,7 +3,7 @@ import { oauthErrorOf } from '@gatehouse/contract/oauth-errors'
 import { operations } from '@gatehouse/contract/operations'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { uuidPattern } from '@gatehouse/contract/shapes'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { grantOf, writeAccessGrants } from '../../../test/fuzz/access-grant-calls.ts'
 import { allocationOf, writeAllocations } from '../../../test/fuzz/allocation-calls.ts'
 import { nodeOf, writeNodes } from '../../../test/fuzz/node-calls.ts'
@@ -32,7 +32,7 @@ import {
   writeTokens,
 } from '../../../test/fuzz/rightful-calls.ts'
 import { attachmentOf, credentialOf, runtimeOf, writeSharedRuntimes } from '../../../test/fuzz/shared-runtime-calls.ts'
-import { type Answered, type LiveServer, liveServer, seeded, tokenIssuer } from '../../../test/live-server.ts'
+import { type Answered, type LiveServer, noRateLimits, seeded, serverFixture, tokenIssuer } from '../../../test/live-server.ts'
 import { operatorWithSecret } from '../../../test/operator-credential.ts'
 import { newKeyLine } from '../../../test/ssh-key-lines.ts'
 import { fixedId, newId } from '../kernel/ids.ts'
@@ -41,11 +41,7 @@ import { keyPair, proofOf } from '../oauth/testing/signing.ts'
 import { signText } from '../principals/oidc/testing/local-issuer.ts'
 import { sealedCursors } from './cursor.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
-  await live.setPolicy('rate_limit.anonymous_requests_per_minute', 1_000_000)
+const live = serverFixture({ policies: { ...noRateLimits, 'auth.wrong_secret.first_delay_milliseconds': 0 } }, async (live) => {
   await writeConstraints(live.sql)
   await writeInvitations(live.sql)
   await writeRoles(live.sql)
@@ -57,11 +53,9 @@ beforeAll(async () => {
   await writeSshKeys(live.sql)
   await writeSharedRuntimes(live.sql)
   await writeOperatorCredentials(live.sql)
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
   await writeSigningKeys(live.sql)
   await writeTokens(live.sql)
 })
-afterAll(() => live.stop())
 
 const { org, project, user } = seeded
 const uuid = new RegExp(uuidPattern)

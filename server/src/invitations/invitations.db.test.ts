@@ -1,14 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { signText } from '../principals/oidc/testing/local-issuer.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
-})
-afterAll(() => live.stop())
+const live = serverFixture({ policies: noRateLimits })
 
 const { user } = seeded
 const unknown = '01890000-0000-7000-8000-000000000000'

@@ -3,8 +3,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { rotateSigningKey as rotateOperation } from '@gatehouse/contract/signing-keys'
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
-import { type LiveServer, liveServer, seeded, testKeys } from '../../../test/live-server.ts'
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { fixture } from '../../../test/fixture.ts'
+import { seeded, serverFixture, testKeys } from '../../../test/live-server.ts'
 import { appendWith } from '../audit/append.ts'
 import { systemProof } from '../authz/authorize.ts'
 import { unseal } from '../custody/envelope.ts'
@@ -29,18 +30,15 @@ const path = '/api/v1/admin/signing-keys'
 const reason = { body: { reason: 'because' } }
 const { org, project } = seeded
 
-let live: LiveServer
-let other: Awaited<ReturnType<LiveServer['replica']>>
-let tending: Tending
-beforeAll(async () => {
-  live = await liveServer()
-  other = await live.replica()
+const live = serverFixture({}, async (live) => {
   // As in an installation that has been there for a while.
   await live.sql(`update policy_values set created_at = created_at - interval '1 year'`)
-  const append = appendWith({ region: 'test', key: await auditKey(live.database, ring) })
-  tending = { database: live.database, append, ring, transit: null, algorithm: 'ES256' }
 })
-afterAll(() => live.stop())
+const other = fixture(() => live.replica())
+const tending = fixture(async (): Promise<Tending> => {
+  const append = appendWith({ region: 'test', key: await auditKey(live.database, ring) })
+  return { database: live.database, append, ring, transit: null, algorithm: 'ES256' }
+})
 
 interface Row {
   kid: string

@@ -1,17 +1,18 @@
 import { createHash, createPrivateKey, generateKeyPairSync, randomBytes, webcrypto, X509Certificate } from 'node:crypto'
 import { connect, type TLSSocket } from 'node:tls'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   doorCaller,
   type EnrolledNode,
   enrolledNode,
+  nodeFixture,
   nodeKeys,
   pemOf,
   readToken,
   registeredNode,
   type Told,
 } from '../../../test/enrolled-node.ts'
-import { type LiveServer, liveServer, testKeys } from '../../../test/live-server.ts'
+import { liveServer, serverFixture, testKeys } from '../../../test/live-server.ts'
 import { appendWith } from '../audit/append.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import { auditKey } from '../installation/own-secrets.ts'
@@ -22,11 +23,7 @@ import { ensureAuthority } from './authority.ts'
 import { issueSignerCertificate } from './issue-certificate.ts'
 import { x509 } from './x509.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 const enrol = '/internal/v1/nodes/enroll'
 const nodes = '/api/v1/admin/nodes'
@@ -221,11 +218,7 @@ describe('enrolment', () => {
 })
 
 describe('requests for certificates', () => {
-  let node: EnrolledNode
-  beforeAll(async () => {
-    node = await enrolledNode(live)
-  })
-  afterAll(() => node.stop())
+  const node = nodeFixture(live)
 
   const signedWith = { name: 'ECDSA', hash: 'SHA-256' }
   const made = async (algorithm: object, signingAlgorithm: object = signedWith, extensions: InstanceType<typeof x509.Extension>[] = []) => {

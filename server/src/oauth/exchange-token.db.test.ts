@@ -2,10 +2,11 @@ import fc from 'fast-check'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
 import * as openid from 'openid-client'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { exchangeGrant, tokenTypes } from '../../../contract/src/oauth.ts'
 import { deafDatabase } from '../../../test/deaf-database.ts'
-import { type Answered, type LiveServer, liveServer, seeded, testKeys, tokenIssuer } from '../../../test/live-server.ts'
+import { fixture } from '../../../test/fixture.ts'
+import { type Answered, liveServer, noRateLimits, seeded, serverFixture, testKeys, tokenIssuer } from '../../../test/live-server.ts'
 import { auroraHome } from '../../../test/machine-credential.ts'
 import { oauthClient, postForm } from '../../../test/oauth-client.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
@@ -23,24 +24,18 @@ import { proofUsing } from './used-proofs.ts'
 type Client = Awaited<ReturnType<typeof oauthClient>>
 const { org, project, user } = seeded
 
-let live: LiveServer
-let all: string[]
-let owner: Client
-let other: Client
-let third: Client
-let stranger: Client
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
-  for (const each of ['anonymous', 'machine', 'api']) await live.setPolicy(`rate_limit.${each}_requests_per_minute`, 1_000_000)
-  await live.setPolicy('auth.iam_token_issuer.allowed_audiences', ['gpuaas-api', 'gpuaas-storage', 'gpuaas-node'])
-  all = [live.url, (await live.replica()).url]
-  owner = await oauthClient(live)
-  other = await oauthClient(live, auroraHome, 'project_viewer')
-  third = await oauthClient(live)
-  stranger = await oauthClient(live, { org_id: org.borealis, project_id: project.borealis })
+const live = serverFixture({
+  policies: {
+    ...noRateLimits,
+    'auth.wrong_secret.first_delay_milliseconds': 0,
+    'auth.iam_token_issuer.allowed_audiences': ['gpuaas-api', 'gpuaas-storage', 'gpuaas-node'],
+  },
 })
-afterAll(() => live.stop())
+const replica = fixture(() => live.replica())
+const owner = fixture(() => oauthClient(live))
+const other = fixture(() => oauthClient(live, auroraHome, 'project_viewer'))
+const third = fixture(() => oauthClient(live))
+const stranger = fixture(() => oauthClient(live, { org_id: org.borealis, project_id: project.borealis }))
 
 type Fields = Readonly<Record<string, unknown>>
 const swap = (client: Client, subject_token: string, fields: Fields = {}, headers: Record<string, string> = {}, base?: string) =>
@@ -67,7 +62,7 @@ const opens = async (token: string, base?: string): Promise<string> => {
   const { status, body } = await bearing(token, 'GET', `/api/v1/projects/${auroraHome.project_id}`, undefined, base)
   return status === 200 ? 'open' : `${status} ${body.details?.reason_code ?? body.code}`
 }
-const onAll = (token: string) => Promise.all(all.map((base) => opens(token, base)))
+const onAll = (token: string) => Promise.all([live, replica].map(({ url }) => opens(token, url)))
 const dead = '401 token_invalid'
 
 describe('a token that is exchanged', () => {
@@ -612,7 +607,7 @@ describe('what changes while it is being exchanged', () => {
   test('TI-16 TI-17 given back by its owner while twenty exchange it on two servers: nothing that comes of it is left', async () => {
     const [subject, client] = [await oauthClient(live), await oauthClient(live)]
     const token = await subject.token()
-    const asking = Array.from({ length: 20 }, (_, n) => swap(client, token, {}, {}, all[n % 2]))
+    const asking = Array.from({ length: 20 }, (_, n) => swap(client, token, {}, {}, [live, replica][n % 2]!.url))
     const given = subject.revoke({ token })
     const answers = await Promise.all(asking)
     expect((await given).status).toBe(200)

@@ -1,20 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { crowd, type Somebody } from '../../../test/crowd.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
-import { newId } from '../kernel/ids.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { crowdFixture, type Somebody } from '../../../test/crowd.ts'
+import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
+import { fixedId, newId } from '../kernel/ids.ts'
 
-let live: LiveServer
-let people: Somebody[]
-const roleIds = new Map<string, string>()
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
-  await live.setPolicy('rate_limit.decisions_per_minute', 1_000_000)
-  people = await crowd(live, 13)
-  for (const { name, id } of await live.sql<{ name: string; id: string }>('select name, id from role_definitions where is_builtin'))
-    roleIds.set(name, id)
-})
-afterAll(() => live.stop())
+const live = serverFixture({ policies: noRateLimits })
+const people = crowdFixture(live, 13)
 
 const { org, project, user } = seeded
 const nobody = '01890000-0000-7000-8000-000000000000'
@@ -354,12 +344,12 @@ describe.for(['tenant', 'project'] as const)('a binding in a %s', (tier) => {
       { role_name: foreign.name },
       { role_id: across },
       { role_id: deleted },
-      { role_id: roleIds.get('platform_superadmin') },
+      { role_id: fixedId('role', 'platform_superadmin') },
       { role_name: 'platform_superadmin' },
       { role_name: tier === 'tenant' ? 'project_viewer' : 'tenant_viewer' },
       { role_id: nobody },
       { role_id: own, version: 2 },
-      { role_id: roleIds.get(`${tier}_viewer`), version: 2 },
+      { role_id: fixedId('role', `${tier}_viewer`), version: 2 },
     ])
       for (const person of [owner, 'ada'])
         expect([JSON.stringify(which), said(await bind(person, tier, id, which))]).toEqual([JSON.stringify(which), '404 role_not_found'])
@@ -379,11 +369,11 @@ describe.for(['tenant', 'project'] as const)('a binding in a %s', (tier) => {
     const refused = { constraint: 'role_not_assignable' }
     const versionOf = (id: string) => `select current_version_id from role_definitions where id = '${id}'`
     await expect(raw(versionOf(across))).rejects.toMatchObject(refused)
-    await expect(raw(versionOf(roleIds.get('platform_superadmin')!))).rejects.toMatchObject(refused)
+    await expect(raw(versionOf(fixedId('role', 'platform_superadmin')))).rejects.toMatchObject(refused)
     await expect(raw(versionOf((await foreignRole()).id))).rejects.toMatchObject(refused)
     // Whatever is said of its definition, it is that of its version.
     const own = await define(tier, nextName(), [small])
-    expect(await raw(versionOf(own), `'${roleIds.get(`${tier}_owner`)}'`)).toEqual([{ role_definition_id: own }])
+    expect(await raw(versionOf(own), `'${fixedId('role', `${tier}_owner`)}'`)).toEqual([{ role_definition_id: own }])
     await live.sql(`update ${tier}_role_bindings set deleted_at = now(), delete_reason = 'cleared' where role_definition_id = $1`, [own])
     // One to a deleted role, if the table lets it in, gives nothing.
     const deleted = await define(tier, nextName(), [large])
@@ -485,7 +475,7 @@ describe('a project without an owner', () => {
     (await live.call('bella', 'GET', `/api/v1/orgs/${org.borealis}/members`)).status === 200
       ? live.sql<{ principal_id: string }>(
           `select b.principal_id from project_role_bindings b where b.project_id = $1 and b.deleted_at is null and b.role_definition_id = $2`,
-          [project.borealis, roleIds.get('project_owner')],
+          [project.borealis, fixedId('role', 'project_owner')],
         )
       : []
 

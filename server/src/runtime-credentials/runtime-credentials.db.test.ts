@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { alteredDatabase } from '../../../test/altered-database.ts'
-import { type Answered, type LiveServer, liveServer, seeded, testKeys } from '../../../test/live-server.ts'
-import { believingOperators, type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
+import { fixture } from '../../../test/fixture.ts'
+import { type Answered, noRateLimits, seeded, serverFixture, testKeys } from '../../../test/live-server.ts'
+import { believingOperators, runtimesOn, strange } from '../../../test/runtime-scene.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import { forgetDeliveries } from '../deliveries/forget-deliveries.ts'
 import { rewrap } from '../installation/rewrap.ts'
@@ -14,17 +15,11 @@ const { org } = seeded
 const because = { reason: 'because' }
 const unwrapping = '/api/v1/deliveries/unwrap'
 
-let live: LiveServer
-let runtimes: Runtimes
+const live = serverFixture({ parts: believingOperators, policies: noRateLimits })
+const replicas = [fixture(() => live.replica(believingOperators)), fixture(() => live.replica(believingOperators))]
 /** The same database, by three processes. */
-let doors: readonly string[]
-beforeAll(async () => {
-  live = await liveServer(believingOperators)
-  for (const key of ['api', 'machine']) await live.setPolicy(`rate_limit.${key}_requests_per_minute`, 1_000_000)
-  runtimes = runtimesOn(live)
-  doors = [live.url, (await live.replica(believingOperators)).url, (await live.replica(believingOperators)).url]
-})
-afterAll(() => live.stop())
+const doors = () => [live, ...replicas].map(({ url }) => url)
+const runtimes = runtimesOn(live)
 
 const refused = ({ status, body }: Answered) => [status, body?.code, body?.details?.reason_code]
 const bytesOf = ({ status, text, body }: Answered) => [status, text.replace(body.correlation_id, '')]
@@ -102,7 +97,7 @@ describe('secrets that are left for a runtime', () => {
       expect(wrapped.body.wrapping_token).toMatch(/^ghwd_/)
       expect(Date.parse(wrapped.body.expires_at) - Date.now()).toBeLessThanOrEqual(60_000)
       const { wrapping_token } = wrapped.body
-      const opened = await runtimes.operate(id, 'POST', '', { wrapping_token }, { path: unwrapping, base: doors[1]! })
+      const opened = await runtimes.operate(id, 'POST', '', { wrapping_token }, { path: unwrapping, base: doors()[1]! })
       expect([opened.status, opened.body]).toEqual([
         200,
         {
@@ -203,8 +198,8 @@ describe('secrets that are left for a runtime', () => {
 
   test('MI-11 two who leave one at once leave two versions, of which one counts', async () => {
     const id = await runtimes.made()
-    const made = await Promise.all(doors.map(() => deposit(id, newSecret())))
-    expect(made.map(({ status }) => status)).toEqual(doors.map(() => 201))
+    const made = await Promise.all(doors().map(() => deposit(id, newSecret())))
+    expect(made.map(({ status }) => status)).toEqual(doors().map(() => 201))
     expect(made.map(({ body }) => body.version).sort()).toEqual([1, 2, 3])
     expect((await listed(id)).filter(({ state }: { state: string }) => state !== 'revoked')).toHaveLength(1)
   })
@@ -350,7 +345,7 @@ describe('wrapped delivery', () => {
         refused(await deliver(foreign.id, 'db', { org_id: org.borealis, path: runtimes.one(id, '/credential-deliveries', org_id) })),
       ).toEqual([403, 'insufficient_permissions', 'scope_mismatch'])
     expect((await open(id, wrapping_token)).body.secret).toBe(secret)
-    for (const base of doors) expect(bytesOf(await open(id, wrapping_token, { base }))).toEqual(expected)
+    for (const base of doors()) expect(bytesOf(await open(id, wrapping_token, { base }))).toEqual(expected)
     const late = (await deliver(id)).body
     await live.sql(
       `update wrapped_deliveries set created_at = now() - interval '2 minutes', ends_at = now() - interval '1 second' where id = $1`,
@@ -370,7 +365,7 @@ describe('wrapped delivery', () => {
       ['other_requester', 'high', other.id, org.aurora],
       // Whoever crosses tenants is the platform's business.
       ['other_requester', 'high', foreign.id, null],
-      ...doors.map(() => ['opened_before', 'high', id, org.aurora]),
+      ...doors().map(() => ['opened_before', 'high', id, org.aurora]),
     ])
     // Its own tenant reads that it tried, as of a token that nobody has made: by its record no tenant finds out what others have.
     const ownRows = await Promise.all(
@@ -450,7 +445,7 @@ describe('wrapped delivery', () => {
     const path = `/api/v1/orgs/${org.aurora}/policies/values/deliveries.max_waiting_per_requester`
     expect((await live.call('alice', 'PUT', path, { body: { value: 3, ...because } })).status).toBeLessThan(300)
     try {
-      const asked = await Promise.all(Array.from({ length: 9 }, (_, at) => deliver(id, 'db', { base: doors[at % doors.length]! })))
+      const asked = await Promise.all(Array.from({ length: 9 }, (_, at) => deliver(id, 'db', { base: doors()[at % doors().length]! })))
       const made = asked.filter(({ status }) => status === 201)
       expect(made).toHaveLength(3)
       for (const { status, body } of asked.filter((one) => !made.includes(one)))
@@ -531,7 +526,9 @@ describe('wrapped delivery', () => {
     const { id, secret } = await withSecret()
     const expected = await nothing()
     const { wrapping_token, delivery_id } = (await deliver(id)).body
-    const answers = await Promise.all(Array.from({ length: 50 }, (_, at) => open(id, wrapping_token, { base: doors[at % doors.length]! })))
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, at) => open(id, wrapping_token, { base: doors()[at % doors().length]! })),
+    )
     expect(answers.filter(({ status }) => status === 200).map(({ body }) => body.secret)).toEqual([secret])
     for (const lost of answers.filter(({ status }) => status !== 200)) expect(bytesOf(lost)).toEqual(expected)
     expect(await recordOf(delivery_id, 'delivery.unwrap', 'success')).toHaveLength(1)
@@ -561,7 +558,7 @@ describe('wrapped delivery', () => {
     const expected = await nothing()
     const waiting = (await deliver(id)).body
     await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })
-    for (const base of doors) expect(bytesOf(await open(id, waiting.wrapping_token, { base }))).toEqual(expected)
+    for (const base of doors()) expect(bytesOf(await open(id, waiting.wrapping_token, { base }))).toEqual(expected)
     expect(refused(await deliver(id))).toEqual([403, 'insufficient_permissions', 'actor_disabled'])
     expect(await recordOf(id, 'shared_runtime.deliveries.end')).toMatchObject([
       { metadata: { deliveries_ended: [waiting.delivery_id], deliveries_ended_count: 1, reason: 'because' } },
@@ -569,7 +566,7 @@ describe('wrapped delivery', () => {
     // A secret that has leaked is replaced while the runtime rests.
     expect((await deposit(id, secret)).status).toBe(201)
     await live.call('adam', 'POST', runtimes.one(id, '/enable'), { body: because })
-    for (const base of doors) expect(bytesOf(await open(id, waiting.wrapping_token, { base }))).toEqual(expected)
+    for (const base of doors()) expect(bytesOf(await open(id, waiting.wrapping_token, { base }))).toEqual(expected)
     expect((await open(id, await promised(id))).body.secret).toBe(secret)
   })
 
@@ -609,7 +606,7 @@ describe('wrapped delivery', () => {
         () => revoke(id, credential.id),
         () => deposit(id, newSecret()),
       ]
-      const [opened, ended] = await Promise.all([open(id, wrapping_token, { base: doors[1]! }), endings[round % 3]!()])
+      const [opened, ended] = await Promise.all([open(id, wrapping_token, { base: doors()[1]! }), endings[round % 3]!()])
       expect(ended.status).toBeLessThan(300)
       const state = await stateOf(delivery_id)
       expect(state).toBe(opened.status === 200 ? 'opened' : 'revoked')

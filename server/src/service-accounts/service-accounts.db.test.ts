@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { crowd, type Somebody } from '../../../test/crowd.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { crowdFixture, type Somebody } from '../../../test/crowd.ts'
+import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { fixedId } from '../kernel/ids.ts'
 import { isSecretOf, isSpelledAsSecret } from './key-secret.ts'
 
-let live: LiveServer
-let people: Somebody[]
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
-  people = await crowd(live, 4)
-})
-afterAll(() => live.stop())
+const live = serverFixture({ policies: noRateLimits })
+const people = crowdFixture(live, 4)
 
 const { org, project, user } = seeded
 const nobody = '01890000-0000-7000-8000-000000000000'

@@ -1,21 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answered, type LiveServer, liveServer, seeded, testKeys, tokenIssuer } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { type Answered, noRateLimits, seeded, serverFixture, testKeys, tokenIssuer } from '../../../test/live-server.ts'
 import { auroraHome as home, machineWithSecret, tokenPath as path } from '../../../test/machine-credential.ts'
 import { verifyChains } from '../audit/verify-chains.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import { auditKey } from '../installation/own-secrets.ts'
 import { newSecret } from '../service-accounts/key-secret.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.anonymous_requests_per_minute', 1_000_000)
-  await live.setPolicy('rate_limit.machine_requests_per_minute', 1_000_000)
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 5)
-  await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 20)
+const live = serverFixture({
+  policies: { ...noRateLimits, 'auth.wrong_secret.first_delay_milliseconds': 5, 'auth.wrong_secret.longest_delay_milliseconds': 20 },
 })
-afterAll(() => live.stop())
 
 const machine = (role?: string) => machineWithSecret(live, home, role)
 
@@ -168,7 +162,7 @@ describe('limits', () => {
     'auth.iam_token_issuer.max_ttl_seconds',
     'auth.iam_token_issuer.allowed_audiences',
     'auth.iam_token_issuer.allowed_scopes',
-  ])('TI-06 TI-12 T12 without a readable %s no token is issued, and that is recorded', async (key) => {
+  ] as const)('TI-06 TI-12 T12 without a readable %s no token is issued, and that is recorded', async (key) => {
     const sa = await machine()
     const [before] = await live.sql<{ value: unknown }>('select value from policy_values where key = $1 and replaced_at is null', [key])
     const broken = async () => {
