@@ -1,4 +1,5 @@
 import { enrolledNode, type NodeKind } from './enrolled-node.ts'
+import { fixture } from './fixture.ts'
 import { type Answered, type LiveServer, seeded } from './live-server.ts'
 import { type Mishaps, modelNode } from './model-node.ts'
 import { newKeyLine } from './ssh-key-lines.ts'
@@ -93,3 +94,10 @@ export const accessStage = async (live: LiveServer, mishaps: Mishaps = {}, kind:
   }
 }
 export type AccessStage = Awaited<ReturnType<typeof accessStage>>
+
+/** The stage that all tests of a file share. */
+export const stageFixture = (live: LiveServer, mishaps?: Mishaps): AccessStage =>
+  fixture(
+    () => accessStage(live, mishaps),
+    (stage) => stage.stop(),
+  )

@@ -1,3 +1,4 @@
+import { beforeAll } from 'vitest'
 import { newId } from '../server/src/kernel/ids.ts'
 import { type LiveServer, seeded } from './live-server.ts'
 
@@ -9,10 +10,12 @@ export interface Somebody {
 
 let crowds = 0
 
-/** People beyond the seeded ones: members of the first organization and its project, with no role in either. */
-export const crowd = async ({ sql, issuer }: Pick<LiveServer, 'sql' | 'issuer'>, count: number): Promise<Somebody[]> => {
+const newPeople = (count: number): Somebody[] => {
   crowds += 1
-  const people = Array.from({ length: count }, (_, at) => ({ id: newId('user') as string, subject: `crowd-${crowds}-${at}` }))
+  return Array.from({ length: count }, (_, at) => ({ id: newId('user') as string, subject: `crowd-${crowds}-${at}` }))
+}
+
+const insertPeople = async ({ sql, issuer }: Pick<LiveServer, 'sql' | 'issuer'>, people: readonly Somebody[]): Promise<void> => {
   const ids = people.map(({ id }) => id)
   await sql(
     `insert into users (id, username, oidc_issuer, oidc_subject, created_at)
@@ -27,5 +30,18 @@ export const crowd = async ({ sql, issuer }: Pick<LiveServer, 'sql' | 'issuer'>,
       `insert into ${tier}_memberships (id, ${tier}_id, user_id, created_at) select gen_random_uuid(), $2, id, now() from unnest($1::uuid[]) as id`,
       [ids, scope],
     )
+}
+
+/** People beyond the seeded ones: members of the first organization and its project, with no role in either. */
+export const crowd = async (live: Pick<LiveServer, 'sql' | 'issuer'>, count: number): Promise<Somebody[]> => {
+  const people = newPeople(count)
+  await insertPeople(live, people)
+  return people
+}
+
+/** The crowd that all tests of a file share. */
+export const crowdFixture = (live: LiveServer, count: number): readonly Somebody[] => {
+  const people = newPeople(count)
+  beforeAll(() => insertPeople(live, people))
   return people
 }

@@ -1,6 +1,7 @@
 import { webcrypto } from 'node:crypto'
 import https from 'node:https'
 import { x509 } from '../server/src/nodes/x509.ts'
+import { fixture } from './fixture.ts'
 import type { Answered, LiveServer } from './live-server.ts'
 
 export interface Told extends Omit<Answered, 'headers'> {
@@ -127,3 +128,10 @@ export const enrolledAnew = async (
   return enrolledWith({ id, url, token: made.body.enrolment_token, authority })
 }
 export type EnrolledNode = Awaited<ReturnType<typeof enrolledNode>>
+
+/** The node that all tests of a file share. */
+export const nodeFixture = (live: LiveServer, kind?: NodeKind): EnrolledNode =>
+  fixture(
+    () => enrolledNode(live, kind),
+    (node) => node.stop(),
+  )

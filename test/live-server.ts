@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
+import { beforeAll } from 'vitest'
 import people from '../db/seed/people.json' with { type: 'json' }
 import { appendWith } from '../server/src/audit/append.ts'
 import { verifyChains } from '../server/src/audit/verify-chains.ts'
@@ -18,10 +19,12 @@ import { type Tending, tendKeys } from '../server/src/keys/tend-keys.ts'
 import { nodeTasking } from '../server/src/node-tasks/tasking.ts'
 import { ensureAuthority } from '../server/src/nodes/authority.ts'
 import { doorHosts, doorOptions } from '../server/src/nodes/door.ts'
+import type { PolicyKey } from '../server/src/policies/policy-definitions.ts'
 import { humanTokens } from '../server/src/principals/oidc/human-tokens.ts'
 import { localIssuer, signText } from '../server/src/principals/oidc/testing/local-issuer.ts'
 import { seedDevelopment } from '../server/src/seed-development.ts'
 import { composed, taskSubscribers } from '../server/src/wiring.ts'
+import { fixture } from './fixture.ts'
 import { cloneDatabase } from './postgres.ts'
 import { unhurried } from './unhurried.ts'
 
@@ -192,7 +195,7 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
     sql,
     /** When no key is being made aside any more. */
     tended: () => Promise.all(tendings),
-    setPolicy: (key: string, value: unknown) =>
+    setPolicy: (key: PolicyKey, value: unknown) =>
       sql(`update policy_values set value = $2 where key = $1 and replaced_at is null`, [key, JSON.stringify(value)]),
     auditOf: (correlation_id: string) => sql('select * from audit_logs where correlation_id = $1 order by id', [correlation_id]),
     stop: async () => {
@@ -202,3 +205,34 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
 }
 
 export type LiveServer = Awaited<ReturnType<typeof liveServer>>
+
+interface ServerSettings {
+  /** Parts of the product that this file replaces. */
+  readonly parts?: Broken
+  readonly signing?: Partial<KeyMaking>
+  /** It issues tokens under the address that it listens on, as stock OAuth clients expect. */
+  readonly is_own_issuer?: boolean
+  readonly policies?: { readonly [_ in PolicyKey]?: unknown }
+}
+
+/** For a file that asks more often than a client may. */
+export const noRateLimits = {
+  'rate_limit.api_requests_per_minute': 1_000_000,
+  'rate_limit.machine_requests_per_minute': 1_000_000,
+  'rate_limit.decision_requests_per_minute': 1_000_000,
+  'rate_limit.anonymous_requests_per_minute': 1_000_000,
+} as const satisfies ServerSettings['policies']
+
+/** The server that all tests of a file share; `prepare` is what else they need before the first of them. */
+export const serverFixture = (settings: ServerSettings = {}, prepare?: (live: LiveServer) => unknown): LiveServer => {
+  const { parts, signing, is_own_issuer = false, policies = {} } = settings
+  const live = fixture(
+    () => liveServer(parts, signing, { is_own_issuer }),
+    (started) => started.stop(),
+  )
+  beforeAll(async () => {
+    for (const [key, value] of Object.entries(policies)) await live.setPolicy(key as PolicyKey, value)
+    await prepare?.(live)
+  })
+  return live
+}

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { inject } from 'vitest'
+import { beforeAll, inject } from 'vitest'
+import { fixture } from './fixture.ts'
 import { asSuperuser, type TestPostgres } from './superuser.ts'
 
 declare module 'vitest' {
@@ -43,4 +44,11 @@ export const cloneDatabase = async (): Promise<ClonedDatabase> => {
     appUrl: at(app.url, name),
     drop: () => asSuperuser(superuserUrl, async (client) => void (await client.query(`drop database if exists ${name} with (force)`))),
   }
+}
+
+/** The database that all tests of a file share; `prepare` is what else they need before the first of them. */
+export const databaseFixture = (prepare?: (clone: ClonedDatabase) => unknown): ClonedDatabase => {
+  const clone = fixture(cloneDatabase, (made) => made.drop())
+  if (prepare) beforeAll(async () => void (await prepare(clone)))
+  return clone
 }

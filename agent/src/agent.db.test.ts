@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { paperHands, readAccount } from '../../test/agent/paper-hands.ts'
 import { registeredNode } from '../../test/enrolled-node.ts'
-import { type LiveServer, liveServer, seeded } from '../../test/live-server.ts'
+import { liveServer, seeded, serverFixture } from '../../test/live-server.ts'
 import { type AgentParts, type RunningAgent, startAgent } from './agent.ts'
 import { writeAtomically } from './atomic-file.ts'
 import { type Answer, type Asking, openDoor } from './door.ts'
@@ -13,11 +13,7 @@ import { HandsFailed, NotRestored } from './hands.ts'
 import { openState } from './state.ts'
 import { sentencesOf } from './status.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 const running: RunningAgent[] = []
 const folders: string[] = []

@@ -1,9 +1,10 @@
 import { createPublicKey, randomUUID } from 'node:crypto'
 import { issueNodeCertificate, issueSignerCertificate } from '@gatehouse/server/nodes/issue-certificate'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { SignedTask, TaskResult, TaskSigner } from '../../contract/src/node-tasks.ts'
 import { littleAuthority } from '../../test/agent/little-authority.ts'
 import { memoryState } from '../../test/agent/memory-state.ts'
+import { fixture } from '../../test/fixture.ts'
 import { type AllocationBook, openAllocationBook } from './allocation-book.ts'
 import type { Door } from './door.ts'
 import type { Hands } from './hands.ts'
@@ -18,12 +19,8 @@ type Unsigned = Parameters<Signer['signed']>[0]
 
 const node_id = '00000000-0000-7000-8000-0000000000aa'
 const allocation_id = '00000000-0000-7000-8000-0000000000bb'
-let authority: Authority
-let signer: Signer
-beforeAll(async () => {
-  authority = await littleAuthority()
-  signer = await authority.newSigner()
-})
+const authority = fixture(littleAuthority)
+const signer = fixture(() => authority.newSigner())
 
 const keyOf = (name: string) => ({
   key_type: 'ssh-ed25519',

@@ -1,21 +1,17 @@
 import { createPublicKey, randomUUID, verify } from 'node:crypto'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { receiptTextOf, type TaskResult } from '../../contract/src/node-tasks.ts'
 import { littleAuthority } from '../../test/agent/little-authority.ts'
 import { memoryState } from '../../test/agent/memory-state.ts'
+import { fixture } from '../../test/fixture.ts'
 import type { Answer, Asking } from './door.ts'
-import type { IdentityFile } from './identity.ts'
 import { openOutbox } from './outbox.ts'
 import type { State } from './state.ts'
 import { openWearing } from './wearing.ts'
 
-let first: IdentityFile
-let second: IdentityFile
-beforeAll(async () => {
-  const { identityOf } = await littleAuthority()
-  first = await identityOf('00000000-0000-7000-8000-0000000000aa')
-  second = await identityOf(first.node_id)
-})
+const authority = fixture(littleAuthority)
+const first = fixture(() => authority.identityOf('00000000-0000-7000-8000-0000000000aa'))
+const second = fixture(() => authority.identityOf(first.node_id))
 
 const heard: Answer = { status: 200, body: {}, retry_after_seconds: undefined }
 const refusal = (status: number, code: string, reason_code?: string): Answer => ({

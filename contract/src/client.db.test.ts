@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../test/live-server.ts'
 import { type Client, client, ProblemError } from './client.ts'
 import { createOperatorCredential } from './operator-credentials.ts'
 import { createProject, listProjects, readProject } from './projects.ts'
@@ -7,13 +7,10 @@ import { createAttachment, deleteAttachment, listAttachments } from './runtime-a
 import { createSharedRuntime } from './shared-runtimes.ts'
 import { issueSharedRuntimeOperatorToken } from './tokens.ts'
 
-let live: LiveServer
 let alice: Client
-beforeAll(async () => {
-  live = await liveServer()
+const live = serverFixture({}, async (live) => {
   alice = client({ url: live.url, token: () => live.tokenOf('alice') })
 })
-afterAll(() => live.stop())
 
 const params = { org_id: seeded.org.aurora }
 const refusalOf = async (call: Promise<unknown>) => {

@@ -1,19 +1,16 @@
 import { userInfo } from 'node:os'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded, testKeys } from '../../test/live-server.ts'
+import { beforeEach, expect, test } from 'vitest'
+import { seeded, serverFixture, testKeys } from '../../test/live-server.ts'
 import { type Append, appendWith } from './audit/append.ts'
 import { parseKeyRing } from './custody/key-ring.ts'
 import { auditKey } from './installation/own-secrets.ts'
 import { carryOut, operatorOrders } from './operator-orders.ts'
 
 const { user } = seeded
-let live: LiveServer
 let append: Append
-beforeAll(async () => {
-  live = await liveServer()
+const live = serverFixture({}, async (live) => {
   append = appendWith({ region: 'test', key: await auditKey(live.database, parseKeyRing(testKeys)) })
 })
-afterAll(() => live.stop())
 const asSeeded = async () => {
   await live.sql('delete from platform_role_bindings where principal_id <> all($1)', [['ada', 'grace', 'otto'].map(user)])
   await live.sql('update platform_role_bindings set deleted_at = null, deleted_by = null, delete_reason = null')

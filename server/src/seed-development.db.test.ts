@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import people from '../../db/seed/people.json' with { type: 'json' }
-import { type ClonedDatabase, cloneDatabase } from '../../test/postgres.ts'
+import { cloneDatabase, databaseFixture } from '../../test/postgres.ts'
 import { asSuperuser } from '../../test/superuser.ts'
 import { seedDevelopment } from './seed-development.ts'
 
 const issuer = 'http://127.0.0.1:8091'
 const keys = `first:${'k'.repeat(43)}`
-let clone: ClonedDatabase
 const ask = <Row = Record<string, unknown>>(text: string): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => (await client.query(text)).rows as Row[])
 const seed = (at = issuer) => seedDevelopment({ databaseUrl: clone.appUrl, issuer: at, keys })
 
-beforeAll(async () => {
-  clone = await cloneDatabase()
+const clone = databaseFixture(async () => {
   await seed()
 })
-afterAll(() => clone.drop())
 
 /** Who is to be there, by hand: username, platform role, tenant and role, project role. */
 const expected = [

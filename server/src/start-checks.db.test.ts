@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
-import { type ClonedDatabase, cloneDatabase } from '../../test/postgres.ts'
+import { afterEach, describe, expect, inject, test } from 'vitest'
+import { databaseFixture } from '../../test/postgres.ts'
 import { asSuperuser } from '../../test/superuser.ts'
 import { ConfigRefused, parseConfig } from './config.ts'
 import { openDatabase } from './db/database.ts'
@@ -8,12 +8,8 @@ import { seedDevelopment } from './seed-development.ts'
 import { requireFitDatabase } from './start-checks.ts'
 
 const { superuserUrl } = inject('postgres')
-let clone: ClonedDatabase
 const roles: string[] = []
-beforeAll(async () => {
-  clone = await cloneDatabase()
-})
-afterAll(() => clone.drop())
+const clone = databaseFixture()
 const asRoot = (text: string) =>
   asSuperuser(Object.assign(new URL(superuserUrl), { pathname: new URL(clone.ownerUrl).pathname }).href, (client) => client.query(text))
 afterEach(async () => {

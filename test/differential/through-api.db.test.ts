@@ -1,7 +1,7 @@
 import { reasonCodes } from '@gatehouse/contract/decisions'
 import pg from 'pg'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { type LiveServer, liveServer } from '../live-server.ts'
+import { afterAll, expect, inject, test } from 'vitest'
+import { serverFixture } from '../live-server.ts'
 import { agree } from './compare.ts'
 import type { Question, Verdict } from './question.ts'
 import { builtinRoles, prepareQuestions, referenceVerdicts, writeBatch } from './rows.ts'
@@ -14,22 +14,16 @@ const asker = 'ada'
 /** The middle of the year in which all worlds lie. */
 const midsummer = '2026-07-02T12:00:00.000Z'
 
-let live: LiveServer
 let client: pg.Client
 let builtins: Builtins
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.decision_requests_per_minute', 10_000_000)
+const live = serverFixture({ policies: { 'rate_limit.decision_requests_per_minute': 10_000_000 } }, async (live) => {
   const url = Object.assign(new URL(inject('postgres').superuserUrl), { pathname: new URL(live.clone.appUrl).pathname })
   client = new pg.Client({ connectionString: url.href, application_name: 'gatehouse-test' })
   await client.connect()
   await prepareQuestions(client)
   builtins = await builtinRoles(client)
 })
-afterAll(async () => {
-  await client.end()
-  await live.stop()
-})
+afterAll(() => client.end())
 
 /** What the API can be asked: actors without tokens, elevations and relations, at this moment, by somebody who may ask about everybody. */
 const askable = (batch: WorldBatch): WorldBatch => {

@@ -178,7 +178,7 @@ const writeAskers = async (live: LiveServer, machine: Awaited<ReturnType<typeof 
 
 /** A world in which every list is longer than a page, and people and machines who see much, little and nothing of it. */
 export const writeWorld = async (live: LiveServer) => {
-  for (const key of ['api', 'machine']) await live.setPolicy(`rate_limit.${key}_requests_per_minute`, 1_000_000)
+  for (const key of ['api', 'machine'] as const) await live.setPolicy(`rate_limit.${key}_requests_per_minute`, 1_000_000)
   const machine = await machineWithSecret(live)
   const projects = await writeProjects(live)
   const { own, other } = await writeRuntimes(live, projects)

@@ -2,22 +2,11 @@ import { createHash, randomUUID } from 'node:crypto'
 import { fixedId, newId } from '../../server/src/kernel/ids.ts'
 import { type PublicKey, parsePublicKey } from '../../server/src/ssh-keys/ssh-public-key.ts'
 import { enrolledNode, nodeKeys, registeredNode } from '../enrolled-node.ts'
-import { grantOf, writeAccessGrants } from '../fuzz/access-grant-calls.ts'
-import { allocationOf, writeAllocations } from '../fuzz/allocation-calls.ts'
-import { writeNodes } from '../fuzz/node-calls.ts'
-import { writeNodeTasks } from '../fuzz/node-task-calls.ts'
-import { writeOperatorCredentials } from '../fuzz/operator-credential-calls.ts'
-import {
-  roleOf,
-  writeConstraints,
-  writeInvitations,
-  writeRoles,
-  writeServiceAccounts,
-  writeSigningKeys,
-  writeSshKeys,
-  writeTokens,
-} from '../fuzz/rightful-calls.ts'
-import { runtimeOf, writeDeposits, writeSharedRuntimes } from '../fuzz/shared-runtime-calls.ts'
+import { grantOf } from '../fuzz/access-grant-calls.ts'
+import { allocationOf } from '../fuzz/allocation-calls.ts'
+import { roleOf } from '../fuzz/rightful-calls.ts'
+import { runtimeOf, writeDeposits } from '../fuzz/shared-runtime-calls.ts'
+import { writeTargets } from '../fuzz/write-targets.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
 import { signedResult } from '../model-node.ts'
 import { operatorWithSecret } from '../operator-credential.ts'
@@ -255,25 +244,10 @@ const writeMachines = async (live: LiveServer) => {
 
 /** One world for the whole walk: everything that is asked about is there, and nothing of it is changed by asking. */
 export const matrixWorld = async (live: LiveServer) => {
-  for (const limit of ['rate_limit.api_requests_per_minute', 'rate_limit.anonymous_requests_per_minute'])
+  for (const limit of ['rate_limit.api_requests_per_minute', 'rate_limit.anonymous_requests_per_minute'] as const)
     await live.setPolicy(limit, 10_000_000)
   await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
-  for (const write of [
-    writeConstraints,
-    writeInvitations,
-    writeRoles,
-    writeServiceAccounts,
-    writeNodes,
-    writeNodeTasks,
-    writeAllocations,
-    writeAccessGrants,
-    writeSshKeys,
-    writeSharedRuntimes,
-    writeOperatorCredentials,
-    writeSigningKeys,
-    writeTokens,
-  ])
-    await write(live.sql)
+  await writeTargets(live.sql)
   const bystanders = await writeBystanders(live)
   const resting = await writeResting(live)
   const bindings = await live.sql<{ id: string }>('select id from platform_role_bindings where principal_id = $1', [user('otto')])

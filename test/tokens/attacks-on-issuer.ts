@@ -1,4 +1,5 @@
 import { newId } from '../../server/src/kernel/ids.ts'
+import type { PolicyKey } from '../../server/src/policies/policy-definitions.ts'
 import { newSecret } from '../../server/src/service-accounts/key-secret.ts'
 import { type Answered, seeded } from '../live-server.ts'
 import { tokenPath } from '../machine-credential.ts'
@@ -45,7 +46,7 @@ const lifetime: Attack = async (ground) => {
   return found
 }
 
-const withPolicy = <T>({ live }: Ground, key: string, value: unknown, attack: () => Promise<T>): Promise<T> => {
+const withPolicy = <T>({ live }: Ground, key: PolicyKey, value: unknown, attack: () => Promise<T>): Promise<T> => {
   let before: unknown
   return during(
     async () => {
@@ -72,7 +73,7 @@ const limits = [
   'auth.iam_token_issuer.max_ttl_seconds',
   'auth.iam_token_issuer.allowed_audiences',
   'auth.iam_token_issuer.allowed_scopes',
-]
+] as const
 const garbledPolicy: Attack = async (ground) => {
   const { ask } = await askerOn(ground)
   const found: string[] = []

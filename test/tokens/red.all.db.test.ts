@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer } from '../live-server.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { fixture } from '../fixture.ts'
+import { noRateLimits, serverFixture } from '../live-server.ts'
 import { attacksOnIssuer } from './attacks-on-issuer.ts'
 import { attacksOnOperators } from './attacks-on-operators.ts'
 import { attacksOnValidator } from './attacks-on-validator.ts'
@@ -8,19 +9,13 @@ import { faults } from './faults.ts'
 
 const attacks = { ...attacksOnValidator, ...attacksOnIssuer, ...attacksOnOperators }
 
-let live: LiveServer
-let builds: ReturnType<typeof startBuilds>
-beforeAll(async () => {
-  live = await liveServer()
-  await live.sql(`update policy_values set value = '1000000' where key like 'rate_limit.%' and replaced_at is null`)
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 5)
-  await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 20)
-  builds = startBuilds(live)
+const live = serverFixture({
+  policies: { ...noRateLimits, 'auth.wrong_secret.first_delay_milliseconds': 5, 'auth.wrong_secret.longest_delay_milliseconds': 20 },
 })
-afterAll(async () => {
-  await builds?.stop()
-  await live.stop()
-})
+const builds = fixture(
+  () => startBuilds(live),
+  (started) => started.stop(),
+)
 
 describe('the product as it is', () => {
   let url: string

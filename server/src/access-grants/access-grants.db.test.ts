@@ -1,19 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type AccessStage, accessStage } from '../../../test/access-stage.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { accessStage, stageFixture } from '../../../test/access-stage.ts'
+import { liveServer, seeded, serverFixture } from '../../../test/live-server.ts'
 import { newKeyLine } from '../../../test/ssh-key-lines.ts'
 
 const { project, user, org } = seeded
-let live: LiveServer
-let stage: AccessStage
-beforeAll(async () => {
-  live = await liveServer()
-  stage = await accessStage(live)
-})
-afterAll(async () => {
-  await stage.stop()
-  await live.stop()
-})
+const live = serverFixture()
+const stage = stageFixture(live)
 
 const soon = (hours: number) => new Date(Date.now() + hours * 3600_000).toISOString()
 const codes = ({ status, body }: { status: number; body: { code?: string } }) => [status, body?.code]

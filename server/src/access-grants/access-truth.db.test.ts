@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type AccessStage, accessStage } from '../../../test/access-stage.ts'
+import { describe, expect, test } from 'vitest'
+import { accessStage, stageFixture } from '../../../test/access-stage.ts'
 import { type Alteration, alteredDatabase } from '../../../test/altered-database.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 
 const { user } = seeded
-let live: LiveServer
-let stage: AccessStage
 let failing = false
-beforeAll(async () => {
-  live = await liveServer()
-  stage = await accessStage(live, { fail: ({ type }) => (failing && type.endsWith('install_authorized_keys') ? 'disk_full' : undefined) })
-})
-afterAll(async () => {
-  await stage.stop()
-  await live.stop()
-})
+const live = serverFixture()
+const stage = stageFixture(live, { fail: ({ type }) => (failing && type.endsWith('install_authorized_keys') ? 'disk_full' : undefined) })
 
 const altered = (...alterations: readonly Alteration[]) =>
   live.replica((parts) => ({ ...parts, database: alteredDatabase(parts.database, ...alterations) }))

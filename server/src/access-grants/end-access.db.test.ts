@@ -1,22 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type AccessStage, accessStage, type StagedKey } from '../../../test/access-stage.ts'
+import { describe, expect, test } from 'vitest'
+import { accessStage, type StagedKey, stageFixture } from '../../../test/access-stage.ts'
 import { alteredDatabase } from '../../../test/altered-database.ts'
 import { crowd, type Somebody } from '../../../test/crowd.ts'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { type Answered, seeded, serverFixture } from '../../../test/live-server.ts'
 import { tendAccess } from './tend-access.ts'
 
 const { project, org } = seeded
-let live: LiveServer
-let stage: AccessStage
-beforeAll(async () => {
-  live = await liveServer()
-  stage = await accessStage(live)
-})
-afterAll(async () => {
-  await stage.stop()
-  await live.stop()
-})
+const live = serverFixture()
+const stage = stageFixture(live)
 
 const beMember = ({ id }: Somebody) =>
   live.sql(

@@ -1,19 +1,11 @@
 import type { SignedTask, TaskResult } from '@gatehouse/contract/node-tasks'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type AccessStage, accessStage } from '../../../test/access-stage.ts'
-import { type LiveServer, liveServer } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { stageFixture } from '../../../test/access-stage.ts'
+import { serverFixture } from '../../../test/live-server.ts'
 import { tendAllocations } from '../allocations/tend-allocations.ts'
 
-let live: LiveServer
-let stage: AccessStage
-beforeAll(async () => {
-  live = await liveServer()
-  stage = await accessStage(live)
-})
-afterAll(async () => {
-  stage.stop()
-  await live.stop()
-})
+const live = serverFixture()
+const stage = stageFixture(live)
 
 /** A grant that is in force and has just been revoked; the node has the task that says so, and has answered nothing. */
 const revoking = async () => {

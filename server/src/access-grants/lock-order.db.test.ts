@@ -1,19 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type AccessStage, accessStage } from '../../../test/access-stage.ts'
+import { expect, test } from 'vitest'
+import { stageFixture } from '../../../test/access-stage.ts'
 import { crowd } from '../../../test/crowd.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 
 const { project } = seeded
-let live: LiveServer
-let stage: AccessStage
-beforeAll(async () => {
-  live = await liveServer()
-  stage = await accessStage(live)
-})
-afterAll(async () => {
-  stage.stop()
-  await live.stop()
-})
+const live = serverFixture()
+const stage = stageFixture(live)
 
 const deadlocks = async () => {
   await live.sql('select pg_stat_force_next_flush()')

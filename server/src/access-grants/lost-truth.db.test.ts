@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type AccessStage, accessStage } from '../../../test/access-stage.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { tendAllocations } from '../allocations/tend-allocations.ts'
 import { tendAccess } from './tend-access.ts'
 
 const { project } = seeded
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 const tending = () => ({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
 const toldOf = async (stage: AccessStage, id: string, grant_id: string) => {

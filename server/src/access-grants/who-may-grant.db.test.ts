@@ -1,23 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type AccessStage, accessStage, type StagedKey } from '../../../test/access-stage.ts'
+import { describe, expect, test } from 'vitest'
+import { stageFixture } from '../../../test/access-stage.ts'
 import { crowd } from '../../../test/crowd.ts'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { fixture } from '../../../test/fixture.ts'
+import { type Answered, seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
 import { auroraHome } from '../../../test/machine-credential.ts'
 
 const { project, org, user } = seeded
-let live: LiveServer
-let stage: AccessStage
-let his: StagedKey
-beforeAll(async () => {
-  live = await liveServer()
-  stage = await accessStage(live)
-  his = await stage.key('axel')
-})
-afterAll(async () => {
-  await stage.stop()
-  await live.stop()
-})
+const live = serverFixture()
+const stage = stageFixture(live)
+const his = fixture(() => stage.key('axel'))
 
 const codes = ({ status, body }: Answered) => [status, body?.code, body?.details?.reason_code].filter((each) => each !== undefined)
 const denied = (reason: string) => [403, 'insufficient_permissions', reason]

@@ -1,18 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type AccessStage, accessStage } from '../../../test/access-stage.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { stageFixture } from '../../../test/access-stage.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 
 const { org, project } = seeded
-let live: LiveServer
-let stage: AccessStage
-beforeAll(async () => {
-  live = await liveServer()
-  stage = await accessStage(live)
-})
-afterAll(async () => {
-  await stage.stop()
-  await live.stop()
-})
+const live = serverFixture()
+const stage = stageFixture(live)
 
 /** As the platform sees it, which sees what rests as well. */
 const told = async (id: string, grant_id: string) => {

@@ -1,20 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { keyOf } from '../../../test/access-stage.ts'
-import { type Scene, sceneOn } from '../../../test/allocation-scene.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { sceneOn } from '../../../test/allocation-scene.ts'
+import { fixture } from '../../../test/fixture.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 
 const { project, user } = seeded
 
-let live: LiveServer
-let scene: Scene
 /** The same product as three processes. */
 let doors: readonly string[]
-beforeAll(async () => {
-  live = await liveServer()
+const live = serverFixture({}, async (live) => {
   doors = [live.url, (await live.replica()).url, (await live.replica()).url]
-  scene = await sceneOn(live, 1024)
 })
-afterAll(() => live.stop())
+const scene = fixture(() => sceneOn(live, 1024))
 
 const path = (id: string, more = '') => `/api/v1/allocations/${id}${more}`
 /** The keys that may enter by the tables, apart from whatever was sent. */

@@ -1,20 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { automationKey, keyOf } from '../../../test/access-stage.ts'
-import { type Scene, sceneOn } from '../../../test/allocation-scene.ts'
+import { sceneOn } from '../../../test/allocation-scene.ts'
 import { alteredDatabase } from '../../../test/altered-database.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { fixture } from '../../../test/fixture.ts'
+import { type LiveServer, seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
 
 const { org, project, user } = seeded
 const nobody = '00000000-0000-7000-8000-000000000000'
 
-let live: LiveServer
-let scene: Scene
-beforeAll(async () => {
-  live = await liveServer()
-  scene = await sceneOn(live, 64)
-})
-afterAll(() => live.stop())
+const live = serverFixture()
+const scene = fixture(() => sceneOn(live, 64))
 
 const refused = ({ status, body }: Awaited<ReturnType<LiveServer['call']>>) => [status, body.code, body.details?.reason_code]
 const bytesOf = ({ status, text, body }: Awaited<ReturnType<LiveServer['call']>>) => [status, text.replace(body.correlation_id, '')]

@@ -1,18 +1,16 @@
 import type { SignedTask } from '@gatehouse/contract/node-tasks'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { keyOf } from '../../../test/access-stage.ts'
-import { type Scene, sceneOn } from '../../../test/allocation-scene.ts'
-import { type LiveServer, liveServer } from '../../../test/live-server.ts'
+import { sceneOn } from '../../../test/allocation-scene.ts'
+import { fixture } from '../../../test/fixture.ts'
+import { serverFixture } from '../../../test/live-server.ts'
 import { tendAllocations } from './tend-allocations.ts'
 
-let live: LiveServer
-let scene: Scene
 let is_failing = false
-beforeAll(async () => {
-  live = await liveServer()
-  scene = await sceneOn(live, 8, { fail: ({ type }) => (is_failing && type.endsWith('deprovision_user') ? 'busy' : undefined) })
-})
-afterAll(() => live.stop())
+const live = serverFixture()
+const scene = fixture(() =>
+  sceneOn(live, 8, { fail: ({ type }) => (is_failing && type.endsWith('deprovision_user') ? 'busy' : undefined) }),
+)
 
 const tend = () => tendAllocations({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
 const tasksOf = async (id: string) => (await live.sql('select 1 from node_tasks where allocation_id = $1', [id])).length

@@ -1,20 +1,17 @@
 import type { SignedTask } from '@gatehouse/contract/node-tasks'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { type AccessStage, accessStage } from '../../../test/access-stage.ts'
 import { type EnrolledNode, enrolledAnew } from '../../../test/enrolled-node.ts'
-import { type LiveServer, liveServer } from '../../../test/live-server.ts'
+import { serverFixture } from '../../../test/live-server.ts'
 import { modelNode } from '../../../test/model-node.ts'
 import { tendAllocations } from './tend-allocations.ts'
 
-let live: LiveServer
 let stage: AccessStage
 const machines: EnrolledNode[] = []
 /** What the new machine cannot do at present. */
 let failing: (task: SignedTask) => string | undefined
 let stages = 0
-beforeAll(async () => {
-  live = await liveServer()
-})
+const live = serverFixture()
 // Each test has a node of its own: enrolling anew concerns all that lies there.
 beforeEach(async () => {
   stages += 1
@@ -22,9 +19,8 @@ beforeEach(async () => {
   stage = await accessStage(live, {}, { region: `eu-${stages}` })
   machines.push(stage.node)
 })
-afterAll(async () => {
+afterAll(() => {
   for (const machine of machines) machine.stop()
-  await live.stop()
 })
 
 const newMachine = async () => {

@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { sceneOn } from '../../../test/allocation-scene.ts'
 import { registeredNode } from '../../../test/enrolled-node.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { tendAllocations } from './tend-allocations.ts'
 
-let live: LiveServer
 /** The same product as three processes. */
 let doors: readonly string[]
-beforeAll(async () => {
-  live = await liveServer()
+const live = serverFixture({}, async (live) => {
   doors = [live.url, (await live.replica()).url, (await live.replica()).url]
 })
-afterAll(() => live.stop())
 
 const tend = () => tendAllocations({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
 const takenOn = async (node_id: string) => (await live.call('ada', 'GET', `/api/v1/admin/nodes/${node_id}`)).body.gpus_taken

@@ -1,26 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SignedTask } from '@gatehouse/contract/node-tasks'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { automationKey, keyOf } from '../../../test/access-stage.ts'
-import { type Scene, sceneOn } from '../../../test/allocation-scene.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { sceneOn } from '../../../test/allocation-scene.ts'
+import { fixture } from '../../../test/fixture.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { tendAllocations } from './tend-allocations.ts'
 
 const { org, project, user } = seeded
 
-let live: LiveServer
-let scene: Scene
 /** What the node cannot do at present. */
 let failing: (task: SignedTask) => string | undefined
-beforeAll(async () => {
-  live = await liveServer()
-  scene = await sceneOn(live, 64, { fail: (task) => failing(task) })
-})
+const live = serverFixture()
+const scene = fixture(() => sceneOn(live, 64, { fail: (task) => failing(task) }))
 beforeEach(() => {
   failing = () => undefined
 })
-afterAll(() => live.stop())
 
 const tend = () => tendAllocations({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
 const failingAt = (type: string) => (task: SignedTask) => (task.type === `allocation.${type}` ? 'disk_full' : undefined)

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { operations } from '@gatehouse/contract/operations'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { accessStage } from '../../../test/access-stage.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { sentenceOf, toldActions } from './sentence.ts'
 
 const { org, project, user } = seeded
@@ -17,9 +17,7 @@ const recordedActions = (): string[] => {
     [...readFileSync(join('server/src', file), 'utf8').matchAll(/action: '([a-z_]+(?:\.[a-z_]+)+)'/g)].map(([, action]) => action!),
   )
 }
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
+const live = serverFixture({}, async (live) => {
   await live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, { body: { name: 'Aurora' }, headers: { 'x-request-id': 'rename-1' } })
   await live.call('anna', 'PATCH', `/api/v1/orgs/${org.aurora}`, { body: { name: 'X' }, headers: { 'x-request-id': 'refused-1' } })
   await live.call('bella', 'PATCH', `/api/v1/orgs/${org.borealis}`, { body: { name: 'Borealis' } })
@@ -28,7 +26,6 @@ beforeAll(async () => {
   })
   await live.call('anna', 'GET', `/api/v1/orgs/${org.borealis}`, { headers: { 'x-request-id': 'across-1' } })
 })
-afterAll(() => live.stop())
 
 const logs = (person: string, path: string, query = '') => live.call(person, 'GET', `/api/v1/${path}/audit-logs${query}`)
 const tenants = (items: { tenant_id: string | null }[]) => new Set(items.map(({ tenant_id }) => tenant_id))

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded, testKeys } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { seeded, serverFixture, testKeys } from '../../../test/live-server.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import type { Tx } from '../db/database.ts'
 import { auditKey } from '../installation/own-secrets.ts'
@@ -9,13 +9,10 @@ import { type Append, appendWith } from './append.ts'
 import { record } from './record.ts'
 import { verifyChains } from './verify-chains.ts'
 
-let live: LiveServer
 let append: Append
-beforeAll(async () => {
-  live = await liveServer()
+const live = serverFixture({}, async (live) => {
   append = appendWith({ region: 'test', key: await auditKey(live.database, parseKeyRing(testKeys)) })
 })
-afterAll(() => live.stop())
 
 const { aurora, borealis } = seeded.org
 /** A work of its own with an event for each of these tenants. */

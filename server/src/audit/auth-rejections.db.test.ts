@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, testKeys } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { serverFixture, testKeys } from '../../../test/live-server.ts'
 import { sentenceOf } from '../audit-trail/sentence.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import { auditKey } from '../installation/own-secrets.ts'
@@ -9,23 +9,23 @@ import { platformChain } from './chain.ts'
 import { countedAppend } from './counted-append.ts'
 import { verifyChains } from './verify-chains.ts'
 
-let live: LiveServer
 let rejections: AuthRejections
 let key: Awaited<ReturnType<typeof auditKey>>
 let appended = 0
-beforeAll(async () => {
-  live = await liveServer((parts) => {
-    // The part is made from the server's own database below; until then nobody asks.
-    return { ...parts, onRejected: (code, address) => rejections.note(code, address) }
-  })
-  key = await auditKey(live.database, parseKeyRing(testKeys))
-  const append = countedAppend(appendWith({ region: 'test', key }), (rows) => {
-    appended += rows
-  })
-  rejections = authRejections(live.database, append)
-  await live.setPolicy('rate_limit.anonymous_requests_per_minute', 10_000)
-})
-afterAll(() => live.stop())
+const live = serverFixture(
+  {
+    // Made below, from the server's own database, before the first request.
+    parts: { onRejected: (code, address) => rejections.note(code, address) },
+    policies: { 'rate_limit.anonymous_requests_per_minute': 10_000 },
+  },
+  async (live) => {
+    key = await auditKey(live.database, parseKeyRing(testKeys))
+    const append = countedAppend(appendWith({ region: 'test', key }), (rows) => {
+      appended += rows
+    })
+    rejections = authRejections(live.database, append)
+  },
+)
 
 const rows = () => live.sql("select * from audit_logs where action = 'auth.token.reject' order by seq")
 const stranger = (token?: string) =>

@@ -1,6 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded, testKeys } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { seeded, serverFixture, testKeys } from '../../../test/live-server.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import { auditKey } from '../installation/own-secrets.ts'
 import { rowsAfter } from './audit-queries.ts'
@@ -10,16 +10,13 @@ import { type Memory, verifyChains } from './verify-chains.ts'
 const chain = seeded.org.aurora
 const rows = 12
 
-let live: LiveServer
 let key: KeyObject
-beforeAll(async () => {
-  live = await liveServer()
+const live = serverFixture({}, async (live) => {
   key = await auditKey(live.database, parseKeyRing(testKeys))
   for (let n = 0; n < rows; n += 1)
     await live.call('alice', 'PATCH', `/api/v1/orgs/${chain}`, { body: { name: `Name ${n}`, reason: 'ünïcödé ✓ "q"' } })
   await live.call('alice', 'GET', `/api/v1/orgs/${seeded.org.borealis}`)
 })
-afterAll(() => live.stop())
 
 /** What a checkpoint would remember of the chains as they are now. */
 const remember = async (): Promise<Memory> => {

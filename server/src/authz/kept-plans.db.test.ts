@@ -1,24 +1,20 @@
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
-import { type Database, openDatabase } from '../db/database.ts'
+import { expect, test } from 'vitest'
+import { fixture } from '../../../test/fixture.ts'
+import { databaseFixture } from '../../../test/postgres.ts'
+import { openDatabase } from '../db/database.ts'
 import { type Statement, sql } from '../db/statement.ts'
 import { newId } from '../kernel/ids.ts'
 import { operatorStandingsOf } from './operator-standing-queries.ts'
 import { serviceAccountStandingsOf } from './service-account-standing-queries.ts'
 import { standingsOf } from './standing-queries.ts'
 
-let clone: ClonedDatabase
-let database: Database
-beforeAll(async () => {
-  clone = await cloneDatabase()
-  database = openDatabase({ url: clone.appUrl, max_connections: 1 })
-})
-afterAll(async () => {
-  await database.close()
-  await clone.drop()
-})
+const clone = databaseFixture()
+const database = fixture(
+  () => openDatabase({ url: clone.appUrl, max_connections: 1 }),
+  (opened) => opened.close(),
+)
 
 const Plans = Exactly({ kept: Type.Integer(), made: Type.Integer() })
 const plansOf = (name: string) => sql(Plans)`

@@ -1,24 +1,21 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { expect, test } from 'vitest'
+import { fixture } from '../../../test/fixture.ts'
+import { databaseFixture } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
-import { type Database, openDatabase } from '../db/database.ts'
+import { openDatabase } from '../db/database.ts'
 import { fixedId, newId } from '../kernel/ids.ts'
 import { seedDevelopment } from '../seed-development.ts'
 import { permissionsOf } from './catalogue.ts'
 import { readStandingsOf } from './read-standings.ts'
 import { heldAt } from './standing.ts'
 
-let clone: ClonedDatabase
-let database: Database
-beforeAll(async () => {
-  clone = await cloneDatabase()
+const clone = databaseFixture(async (clone) => {
   await seedDevelopment({ databaseUrl: clone.appUrl, issuer: 'http://127.0.0.1:8091', keys: `first:${'k'.repeat(43)}` })
-  database = openDatabase({ url: clone.appUrl, max_connections: 2 })
 })
-afterAll(async () => {
-  await database.close()
-  await clone.drop()
-})
+const database = fixture(
+  () => openDatabase({ url: clone.appUrl, max_connections: 2 }),
+  (opened) => opened.close(),
+)
 
 /** Past every rule of the code, as the owner. */
 const force = (text: string) => asSuperuser(clone.ownerUrl, (client) => client.query(text))

@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { expect, test } from 'vitest'
+import { fixture } from '../../../test/fixture.ts'
+import { databaseFixture } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
-import { type Database, openDatabase } from '../db/database.ts'
+import { openDatabase } from '../db/database.ts'
 import { fixedId } from '../kernel/ids.ts'
 import { seedDevelopment } from '../seed-development.ts'
 import type { Work } from '../work/work.ts'
@@ -9,17 +10,13 @@ import { roleIdOf } from './catalogue.ts'
 import { lockPlatform } from './platform-queries.ts'
 import { superadmins } from './superadmins.ts'
 
-let clone: ClonedDatabase
-let database: Database
-beforeAll(async () => {
-  clone = await cloneDatabase()
+const clone = databaseFixture(async (clone) => {
   await seedDevelopment({ databaseUrl: clone.appUrl, issuer: 'http://127.0.0.1:8091', keys: `first:${'k'.repeat(43)}` })
-  database = openDatabase({ url: clone.appUrl, max_connections: 3 })
 })
-afterAll(async () => {
-  await database.close()
-  await clone.drop()
-})
+const database = fixture(
+  () => openDatabase({ url: clone.appUrl, max_connections: 3 }),
+  (opened) => opened.close(),
+)
 
 const user = (name: string) => fixedId('user', name)
 const key = 'authorization.platform_role_source'

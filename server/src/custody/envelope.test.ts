@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../../../test/temporary-folder.ts'
 import { Secret } from '../kernel/secret.ts'
 import { EnvelopeRefused, seal, unseal } from './envelope.ts'
 import { KeysRefused, loadKeyRing, parseKeyRing } from './key-ring.ts'
@@ -64,11 +64,7 @@ describe('envelopes', () => {
 })
 
 describe('key sources', () => {
-  let folder: string
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gatehouse-keys-'))
-  })
-  afterAll(() => rm(folder, { recursive: true }))
+  const folder = temporaryFolder('keys')
 
   test('HO-08 keys come from the environment, a file or a program', async () => {
     const text = `two:${two},one:${one}`

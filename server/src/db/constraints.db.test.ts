@@ -1,6 +1,6 @@
 import type pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { describe, expect, test } from 'vitest'
+import { databaseFixture } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
 import { allTables } from '../../../test/tables/all-tables.ts'
 import { constraint, policyValue } from '../../../test/tables/policies.ts'
@@ -14,12 +14,9 @@ const refused = allTables.flatMap((each) => each.refused)
 const allowed = allTables.flatMap((each) => each.allowed)
 const tables = allTables.flatMap((each) => each.names)
 
-let clone: ClonedDatabase
-beforeAll(async () => {
-  clone = await cloneDatabase()
+const clone = databaseFixture(async (clone) => {
   await asSuperuser(clone.ownerUrl, async (client) => void (await client.query(spelled(`begin; ${world} commit`))))
 })
-afterAll(() => clone.drop())
 
 /** Runs the statements as the owner, with deferred constraints looked at too, and takes them back. */
 const attempt = (text: string): Promise<void> =>

@@ -3,9 +3,9 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { Exactly } from '@gatehouse/contract/shapes'
 import fc from 'fast-check'
 import Type from 'typebox'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { barrier } from '../../../test/faults/statement-faults.ts'
-import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { databaseFixture } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { DatabaseOptions } from './connections.ts'
@@ -16,16 +16,13 @@ const Nothing = Exactly({})
 const Count = Exactly({ n: Type.Integer() })
 const Pid = Exactly({ pid: Type.Integer() })
 
-let clone: ClonedDatabase
-beforeAll(async () => {
-  clone = await cloneDatabase()
+const clone = databaseFixture(async (clone) => {
   await owner('create table tried (name text primary key, n integer not null default 0)')
   await owner(
     `create table places (slug text constraint state_conflict unique, size integer constraint no_problem_of_ours check (size > 0))`,
   )
   await owner(`do $$ begin execute 'grant all on tried, places to ' || quote_ident('${new URL(clone.appUrl).username}'); end $$`)
 })
-afterAll(() => clone.drop())
 beforeEach(() => owner('truncate tried, places'))
 
 const open: Database[] = []

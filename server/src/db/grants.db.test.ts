@@ -1,14 +1,10 @@
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { describe, expect, inject, test } from 'vitest'
+import { databaseFixture } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
 import { migrate } from './migrate.ts'
 
-let clone: ClonedDatabase
-beforeAll(async () => {
-  clone = await cloneDatabase()
-})
-afterAll(() => clone.drop())
+const clone = databaseFixture()
 
 const asApp = (text: string) => asSuperuser(clone.appUrl, (client) => client.query(text))
 const asOwner = <Row>(text: string): Promise<Row[]> =>

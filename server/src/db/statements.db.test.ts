@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { describe, expect, test } from 'vitest'
+import { databaseFixture } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
 import type { Statement } from './statement.ts'
 
@@ -48,11 +48,7 @@ const statementsOf = async (file: string): Promise<[string, Statement<unknown>][
   })
 }
 
-let clone: ClonedDatabase
-beforeAll(async () => {
-  clone = await cloneDatabase()
-})
-afterAll(() => clone.drop())
+const clone = databaseFixture()
 
 /** As the application's role: planning it with no values also asks whether that role may run it. */
 const plan = ({ text, values }: Statement<unknown>): Promise<void> =>

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { type LiveServer, seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { actions } from '../authz/actions.ts'
 import { newId } from '../kernel/ids.ts'
@@ -7,11 +7,7 @@ import { newId } from '../kernel/ids.ts'
 const { org, project } = seeded
 const every = Object.keys(actions)
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 const madeIn = (home: typeof aurora, role?: string) => machineWithSecret(live, home, role)
 const aurora = { org_id: org.aurora, project_id: project.aurora }

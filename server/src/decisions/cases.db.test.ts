@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   caseFiles,
   casesIn,
@@ -11,15 +11,11 @@ import {
   placeOf,
   resourceTypeOf,
 } from '../../../cases/decision-case.ts'
-import { type LiveServer, liveServer } from '../../../test/live-server.ts'
+import { serverFixture } from '../../../test/live-server.ts'
 import { roleIdOf, roleVersionIdOf } from '../authz/catalogue.ts'
 import { newId } from '../kernel/ids.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 type Tables = 'tenant' | 'project'
 interface World {

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { actions } from '../authz/actions.ts'
 import { roleIdOf } from '../authz/catalogue.ts'
 import { newId } from '../kernel/ids.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 const { org, project, user } = seeded
 const ask = (person: string, body: unknown) => live.call(person, 'POST', '/api/v1/authz/decisions', { body })

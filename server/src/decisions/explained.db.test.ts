@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { newId } from '../kernel/ids.ts'
 
 const { org, project, user } = seeded
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 const rows = () =>
   live.sql(`select action, actor_id, resource_type, resource_id, tenant_id, project_id, result, metadata from audit_logs

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 
 const { org, project } = seeded
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 test('L4 DE-10 a tenant with as many rules as it may have is answered all the same, a hundred questions at once, and so are others meanwhile', async () => {
   // As many as a project may have, and as many tests as one may have, none of which holds.

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { runtimesOn } from '../../../test/runtime-scene.ts'
 
 const { org, project } = seeded
 const because = { reason: 'because' }
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 test('DE-02 DE-19 MI-07 what is answered about an operator is as fresh as what it meets itself, on every process', async () => {
   const runtimes = runtimesOn(live)

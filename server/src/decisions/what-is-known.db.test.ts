@@ -1,13 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { afterEach, describe, expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { newId } from '../kernel/ids.ts'
 
 const { org, project, user } = seeded
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 afterEach(() => live.sql('delete from policy_constraints'))
 
 const ask = (person: string, body: object, path = 'decisions') => live.call(person, 'POST', `/api/v1/authz/${path}`, { body })

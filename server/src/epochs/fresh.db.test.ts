@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { countedDatabase } from '../../../test/replicas/counted-database.ts'
 import type { Database } from '../db/database.ts'
 import { openDatabase } from '../db/database.ts'
@@ -10,19 +10,15 @@ import { sql } from '../db/statement.ts'
 import { newId } from '../kernel/ids.ts'
 import { type Fresh, keepFresh, type Source, want } from './fresh.ts'
 
-let live: LiveServer
 let counted: ReturnType<typeof countedDatabase>
 let fresh: Fresh
 let loads: string[][] = []
-beforeAll(async () => {
-  live = await liveServer()
-})
+const live = serverFixture()
 beforeEach(() => {
   counted = countedDatabase(live.database)
   fresh = keepFresh(counted.database)
   loads = []
 })
-afterAll(() => live.stop())
 
 const { org, user } = seeded
 const Named = Exactly({ id: Type.String(), name: Type.String() })

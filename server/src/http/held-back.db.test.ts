@@ -1,19 +1,15 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { afterAll, expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
 
 const { org, project } = seeded
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
+const live = serverFixture()
 const sockets: Socket[] = []
-afterAll(async () => {
+afterAll(() => {
   for (const socket of sockets) socket.destroy()
-  await live.stop()
 })
 
 const body = JSON.stringify({ project_id: project.aurora, name: 'a run', region: 'nowhere', sku: 'h100', gpus: 1 })

@@ -1,8 +1,8 @@
 import { operation } from '@gatehouse/contract/operation'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { record } from '../audit/record.ts'
 import { authorize } from '../authz/authorize.ts'
 import { selfKind } from '../authz/kind.ts'
@@ -36,11 +36,7 @@ const mint = answer(
   },
 )
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer((parts) => ({ ...parts, answers: [...parts.answers, mint] }))
-})
-afterAll(() => live.stop())
+const live = serverFixture({ parts: (parts) => ({ ...parts, answers: [...parts.answers, mint] }) })
 
 const create = (person: string, slug: string, key: string, name = slug) =>
   live.call(person, 'POST', projects, { body: { name, slug }, headers: { 'idempotency-key': key } })

@@ -2,8 +2,8 @@ import { operation } from '@gatehouse/contract/operation'
 import { createProject, readProject } from '@gatehouse/contract/projects'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { type LiveServer, liveServer, seeded, serverFixture } from '../../../test/live-server.ts'
 import { record } from '../audit/record.ts'
 import { authorize, systemProof } from '../authz/authorize.ts'
 import { newId } from '../kernel/ids.ts'
@@ -91,11 +91,7 @@ describe('an operation that does not say enough does not start', () => {
 })
 
 describe('the audit row is part of the change', () => {
-  let live: LiveServer
-  beforeAll(async () => {
-    live = await liveServer()
-  })
-  afterAll(() => live.stop())
+  const live = serverFixture()
 
   const breakAudit = () =>
     live.sql(`create function refuse_audit() returns trigger language plpgsql as $$ begin raise exception 'no room'; end $$;

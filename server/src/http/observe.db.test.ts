@@ -1,13 +1,13 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { Writable } from 'node:stream'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { tcpProxy } from '../../../test/faults/tcp-proxy.ts'
 import { writeOperatorCredentials } from '../../../test/fuzz/operator-credential-calls.ts'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
 import { bearerFor, pathOf, rightfulCalls, sendingOf, writeServiceAccounts } from '../../../test/fuzz/rightful-calls.ts'
 import { writeSharedRuntimes } from '../../../test/fuzz/shared-runtime-calls.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { countedAppend } from '../audit/counted-append.ts'
 import { openDatabase } from '../db/database.ts'
 import { loggerOptions } from '../telemetry/logger-options.ts'
@@ -31,21 +31,22 @@ interface Line {
   [member: string]: unknown
 }
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer((parts) => ({
-    ...parts,
-    metrics,
-    append: countedAppend(parts.append, metrics.auditAppended),
-    logger: { ...loggerOptions('debug'), stream },
-  }))
-  await live.setPolicy('rate_limit.api_requests_per_minute', 100_000)
-  await live.setPolicy('rate_limit.anonymous_requests_per_minute', 100_000)
-  await writeServiceAccounts(live.sql)
-  await writeSharedRuntimes(live.sql)
-  await writeOperatorCredentials(live.sql)
-})
-afterAll(() => live.stop())
+const live = serverFixture(
+  {
+    parts: (parts) => ({
+      ...parts,
+      metrics,
+      append: countedAppend(parts.append, metrics.auditAppended),
+      logger: { ...loggerOptions('debug'), stream },
+    }),
+    policies: { 'rate_limit.api_requests_per_minute': 100_000, 'rate_limit.anonymous_requests_per_minute': 100_000 },
+  },
+  async (live) => {
+    await writeServiceAccounts(live.sql)
+    await writeSharedRuntimes(live.sql)
+    await writeOperatorCredentials(live.sql)
+  },
+)
 
 /** The lines of a request; the last may be written a moment after its answer. */
 const linesOf = async (correlation_id: string): Promise<Line[]> => {

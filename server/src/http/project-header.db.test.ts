@@ -1,8 +1,8 @@
 import { listOperation, operation } from '@gatehouse/contract/operation'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { record } from '../audit/record.ts'
 import { authorize } from '../authz/authorize.ts'
 import { selfKind } from '../authz/kind.ts'
@@ -45,11 +45,7 @@ const list = answer(
   },
 )
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer((parts) => ({ ...parts, answers: [...parts.answers, put, list] }))
-})
-afterAll(() => live.stop())
+const live = serverFixture({ parts: (parts) => ({ ...parts, answers: [...parts.answers, put, list] }) })
 
 const headerOf = (project_id: string | undefined): Record<string, string> =>
   project_id === undefined ? {} : { 'x-project-id': project_id }

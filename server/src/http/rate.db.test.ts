@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { signText } from '../principals/oidc/testing/local-issuer.ts'
 
-let live: LiveServer
 /** Counts are kept by the process, so each test asks a process of its own. */
 let url = ''
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 const people = 'rate_limit.api_requests_per_minute'
 const strangers = 'rate_limit.anonymous_requests_per_minute'

@@ -1,26 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
-import { type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
+import { runtimesOn, strange } from '../../../test/runtime-scene.ts'
 
 const { org, project } = seeded
 
-let live: LiveServer
-let runtimes: Runtimes
 let id: string
 let operator: string
 let account: string
 let account_id: string
-beforeAll(async () => {
-  live = await liveServer()
-  runtimes = runtimesOn(live)
+const live = serverFixture({}, async (live) => {
   id = await runtimes.made()
   operator = await runtimes.tokenOf(id)
   const machine = await machineWithSecret(live)
   account_id = machine.service_account_id
   account = (await machine.ask()).body.access_token
 })
-afterAll(() => live.stop())
+const runtimes = runtimesOn(live)
 
 let asked = 0
 /** The one row that a refusal leaves. */

@@ -1,25 +1,22 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { writeOperatorCredentials } from '../../../test/fuzz/operator-credential-calls.ts'
 import { formOf, pathOf, rightfulCalls, writeServiceAccounts } from '../../../test/fuzz/rightful-calls.ts'
 import { writeSharedRuntimes } from '../../../test/fuzz/shared-runtime-calls.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { formType, oauthClient } from '../../../test/oauth-client.ts'
 import { newOperatorSecret } from '../operator-credentials/operator-credential.ts'
 import { newSecret } from '../service-accounts/key-secret.ts'
 
-let live: LiveServer
 let client: Awaited<ReturnType<typeof oauthClient>>
 /** What must not stray: one of our secrets, a token of ours, a person's token. */
 let strays: string[]
-beforeAll(async () => {
-  live = await liveServer()
+const live = serverFixture({}, async (live) => {
   await writeServiceAccounts(live.sql)
   await writeSharedRuntimes(live.sql)
   await writeOperatorCredentials(live.sql)
   client = await oauthClient(live)
   strays = [client.client_secret, newSecret().reveal(), newOperatorSecret().reveal(), await client.token(), await live.tokenOf('alice')]
 })
-afterAll(() => live.stop())
 
 /** Ours are longer than a reason may be; others' are not. */
 const shortToken = ['{"alg":"EdDSA"}', '{}', 'signed'].map((part) => Buffer.from(part).toString('base64url')).join('.')

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rotateSigningKey as rotateOperation } from '@gatehouse/contract/signing-keys'
 import { importJWK, type JWK, jwtVerify } from 'jose'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded, testKeys, tokenIssuer } from '../../../test/live-server.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { fixture } from '../../../test/fixture.ts'
+import { noRateLimits, seeded, serverFixture, testKeys, tokenIssuer } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { countedDatabase } from '../../../test/replicas/counted-database.ts'
 import { appendWith } from '../audit/append.ts'
@@ -16,27 +17,22 @@ import { auditKey } from '../installation/own-secrets.ts'
 import { activateKey, beginGrace, endKey, findKey, liveKeys, lockKeys } from './signing-key-queries.ts'
 import { type Tending, tendKeys } from './tend-keys.ts'
 
-let live: LiveServer
 let all: string[]
-let tending: Tending
 const ring = parseKeyRing(testKeys)
-let machine: Awaited<ReturnType<typeof machineWithSecret>>
 const { org, project } = seeded
 const path = '/api/v1/admin/signing-keys'
 const reason = { body: { reason: 'because' } }
 /** As short as it may be, so that a real wait is short too. */
 const age_seconds = 1
 
-beforeAll(async () => {
-  live = await liveServer()
+const live = serverFixture({ policies: { ...noRateLimits, 'auth.iam_token_issuer.jwks_max_age_seconds': age_seconds } }, async (live) => {
   all = [live.url, (await live.replica()).url, (await live.replica()).url]
-  for (const limit of ['anonymous', 'machine', 'decision']) await live.setPolicy(`rate_limit.${limit}_requests_per_minute`, 1_000_000)
-  await live.setPolicy('auth.iam_token_issuer.jwks_max_age_seconds', age_seconds)
-  machine = await machineWithSecret(live)
-  const append = appendWith({ region: 'test', key: await auditKey(live.database, ring) })
-  tending = { database: live.database, append, ring, transit: null, algorithm: 'ES256' }
 })
-afterAll(() => live.stop())
+const tending = fixture(async (): Promise<Tending> => {
+  const append = appendWith({ region: 'test', key: await auditKey(live.database, ring) })
+  return { database: live.database, append, ring, transit: null, algorithm: 'ES256' }
+})
+const machine = fixture(() => machineWithSecret(live))
 beforeEach(() => tendKeys(tending))
 
 const asking = { action: 'allocation.create', resource: { type: 'allocation', tenant_id: org.aurora, project_id: project.aurora } }

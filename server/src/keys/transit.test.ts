@@ -1,9 +1,9 @@
 import { verify } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../../../test/temporary-folder.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import { isLow } from './es256.ts'
 import { createSigner } from './signer.ts'
@@ -12,11 +12,7 @@ import { createTransit, type TransitSettings } from './transit.ts'
 
 const ring = parseKeyRing(`one:${'k'.repeat(43)}`)
 const input = Buffer.from('eyJ0eXAiOiJzYStqd3QifQ.eyJzdWIiOiJ4In0')
-let folder: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gatehouse-transit-'))
-})
-afterAll(() => rm(folder, { recursive: true }))
+const folder = temporaryFolder('transit')
 
 type Engine = Awaited<ReturnType<typeof transitContract>>
 const running: Engine[] = []

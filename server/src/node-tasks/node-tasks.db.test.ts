@@ -1,23 +1,15 @@
 import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto'
 import type { SignedTask } from '@gatehouse/contract/node-tasks'
 import { refusalOf } from '@gatehouse/contract/verify-task'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type EnrolledNode, enrolledNode, nodeKeys } from '../../../test/enrolled-node.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { type EnrolledNode, enrolledNode, nodeFixture, nodeKeys } from '../../../test/enrolled-node.ts'
+import { liveServer, seeded, serverFixture } from '../../../test/live-server.ts'
 import { believing, modelNode, performed, signedResult } from '../../../test/model-node.ts'
 import { placedAllocation, probed, queued } from '../../../test/task-world.ts'
 
 const { org, project } = seeded
-let live: LiveServer
-let node: EnrolledNode
-beforeAll(async () => {
-  live = await liveServer()
-  node = await enrolledNode(live)
-})
-afterAll(async () => {
-  node.stop()
-  await live.stop()
-})
+const live = serverFixture()
+const node = nodeFixture(live)
 
 const pathOf = (id: string) => `/internal/v1/nodes/${id}/tasks`
 const waitAs = (who: EnrolledNode, run: string, wait_seconds = 0) =>

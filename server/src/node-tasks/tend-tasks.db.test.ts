@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type EnrolledNode, enrolledNode, registeredNode } from '../../../test/enrolled-node.ts'
-import { type LiveServer, liveServer, seeded, testKeys } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { enrolledNode, nodeFixture, registeredNode } from '../../../test/enrolled-node.ts'
+import { seeded, serverFixture, testKeys } from '../../../test/live-server.ts'
 import { modelNode, signedResult } from '../../../test/model-node.ts'
 import { placedAllocation, probed, queued } from '../../../test/task-world.ts'
 import { appendWith } from '../audit/append.ts'
@@ -10,16 +10,8 @@ import { auditKey } from '../installation/own-secrets.ts'
 import { taskSigning } from '../task-signers/task-signing.ts'
 import { tendTasks } from './tend-tasks.ts'
 
-let live: LiveServer
-let node: EnrolledNode
-beforeAll(async () => {
-  live = await liveServer()
-  node = await enrolledNode(live)
-})
-afterAll(async () => {
-  node.stop()
-  await live.stop()
-})
+const live = serverFixture()
+const node = nodeFixture(live)
 
 const { org } = seeded
 const age = (id: string, interval: string) =>

@@ -1,22 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type EnrolledNode, enrolledNode, type Told } from '../../../test/enrolled-node.ts'
-import { type LiveServer, liveServer } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { type EnrolledNode, enrolledNode, nodeFixture, type Told } from '../../../test/enrolled-node.ts'
+import { liveServer, serverFixture } from '../../../test/live-server.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
 import { probed } from '../../../test/task-world.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 
-let live: LiveServer
-let node: EnrolledNode
-beforeAll(async () => {
-  live = await liveServer()
-  node = await enrolledNode(live)
-})
-afterAll(async () => {
-  node.stop()
-  await live.stop()
-})
+const live = serverFixture()
+const node = nodeFixture(live)
 
 interface Timed {
   readonly told: Told

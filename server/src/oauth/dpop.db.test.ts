@@ -2,25 +2,20 @@ import { randomUUID } from 'node:crypto'
 import { importJWK } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
 import * as openid from 'openid-client'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { fixture } from '../../../test/fixture.ts'
+import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { machineWithPublicKey, sendForm } from '../../../test/machine-public-key.ts'
 import { thumbprintOf } from '../keys/public-key.ts'
+import type { PolicyKey } from '../policies/policy-definitions.ts'
 import { assertionOf, keyPair, type Pair, proofOf } from './testing/signing.ts'
 
-let live: LiveServer
 let bases: string[]
-let machine: Awaited<ReturnType<typeof machineWithSecret>>
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.machine_requests_per_minute', 1_000_000)
-  await live.setPolicy('rate_limit.anonymous_requests_per_minute', 1_000_000)
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
+const live = serverFixture({ policies: { ...noRateLimits, 'auth.wrong_secret.first_delay_milliseconds': 0 } }, async (live) => {
   bases = [live.url, (await live.replica()).url, (await live.replica()).url]
-  machine = await machineWithSecret(live)
 })
-afterAll(() => live.stop())
+const machine = fixture(() => machineWithSecret(live))
 
 const issuer = 'https://gatehouse.test'
 const tokenUrl = `${issuer}/oauth2/token`
@@ -48,11 +43,7 @@ const badProof = [401, 'proof_invalid', 'DPoP error="invalid_dpop_proof", algs="
 const badToken = [401, 'token_invalid', 'DPoP error="invalid_token", algs="ES256 EdDSA Ed25519"']
 
 describe('stock clients, unmodified', () => {
-  let own: LiveServer
-  beforeAll(async () => {
-    own = await liveServer({}, {}, { is_own_issuer: true })
-  })
-  afterAll(() => own.stop())
+  const own = serverFixture({ is_own_issuer: true })
 
   const resource = () => new URL(`${own.url}${path}?limit=5`)
 
@@ -96,10 +87,9 @@ describe('stock clients, unmodified', () => {
 })
 
 describe('a bound token', () => {
-  let pair: Pair
+  const pair = keyPair('EdDSA')
   let token: string
   beforeAll(async () => {
-    pair = keyPair('EdDSA')
     token = await bound(pair)
   })
   const request = () => ({ method: 'GET', url, token })
@@ -280,15 +270,15 @@ describe('behind a proxy', () => {
 describe('what is written down of proofs', () => {
   const rows = async () => (await live.sql<{ n: number }>('select count(*)::int as n from used_proofs'))[0]!.n
   /** How many rows forty requests leave, and how they are answered. */
-  const forty = async (limit: string, send: () => Promise<{ status: number }>) => {
-    await live.setPolicy(limit as never, 3)
+  const forty = async (limit: PolicyKey, send: () => Promise<{ status: number }>) => {
+    await live.setPolicy(limit, 3)
     const before = await rows()
     const seen: Record<number, number> = {}
     for (let n = 0; n < 40; n += 1) {
       const { status } = await send()
       seen[status] = (seen[status] ?? 0) + 1
     }
-    await live.setPolicy(limit as never, 1_000_000)
+    await live.setPolicy(limit, 1_000_000)
     return { rows: (await rows()) - before, seen }
   }
   const assertionForm = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'

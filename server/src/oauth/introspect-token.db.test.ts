@@ -1,23 +1,18 @@
 import { request } from 'node:http'
 import { proofAlgorithms } from '@gatehouse/contract/proofs'
 import { decodeJwt } from 'jose'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded, tokenIssuer } from '../../../test/live-server.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { seeded, serverFixture, tokenIssuer } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
 import { auroraHome } from '../../../test/machine-credential.ts'
 import { basic, formType, oauthClient, postForm } from '../../../test/oauth-client.ts'
 import { keyPair, proofOf } from './testing/signing.ts'
 
-let live: LiveServer
 let client: Awaited<ReturnType<typeof oauthClient>>
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
-})
+const live = serverFixture({ policies: { 'auth.wrong_secret.first_delay_milliseconds': 0 } })
 beforeEach(async () => {
   client = await oauthClient(live)
 })
-afterAll(() => live.stop())
 
 const borealisHome = { org_id: seeded.org.borealis, project_id: seeded.project.borealis }
 const path = '/oauth2/introspect'

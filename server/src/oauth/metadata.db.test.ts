@@ -1,14 +1,10 @@
 import { operations } from '@gatehouse/contract/operations'
 import { decodeJwt } from 'jose'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, tokenIssuer } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { liveServer, serverFixture, tokenIssuer } from '../../../test/live-server.ts'
 import { oauthClient } from '../../../test/oauth-client.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 const server = '/.well-known/oauth-authorization-server'
 const provider = '/.well-known/openid-configuration'

@@ -2,27 +2,29 @@ import { randomUUID } from 'node:crypto'
 import { importJWK } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
 import * as openid from 'openid-client'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { fixture } from '../../../test/fixture.ts'
+import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { machineWithPublicKey, sendForm } from '../../../test/machine-public-key.ts'
 import { assertionType } from './client-assertion.ts'
 import { assertionOf, keyPair, type Pair } from './testing/signing.ts'
 
-let live: LiveServer
 let bases: string[]
-let client: Awaited<ReturnType<typeof machineWithPublicKey>>
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.machine_requests_per_minute', 1_000_000)
-  await live.setPolicy('rate_limit.anonymous_requests_per_minute', 1_000_000)
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
-  await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 0)
-  await live.setPolicy('auth.wrong_secret.most_waiting', 1000)
-  bases = [live.url, (await live.replica()).url, (await live.replica()).url]
-  client = await machineWithPublicKey(live.sql)
-})
-afterAll(() => live.stop())
+const live = serverFixture(
+  {
+    policies: {
+      ...noRateLimits,
+      'auth.wrong_secret.first_delay_milliseconds': 0,
+      'auth.wrong_secret.longest_delay_milliseconds': 0,
+      'auth.wrong_secret.most_waiting': 1000,
+    },
+  },
+  async (live) => {
+    bases = [live.url, (await live.replica()).url, (await live.replica()).url]
+  },
+)
+const client = fixture(() => machineWithPublicKey(live.sql))
 
 const issuer = 'https://gatehouse.test'
 const formOf = (client_assertion: string) => ({
@@ -39,11 +41,7 @@ const meOf = (token: string, base = live.url) =>
   fetch(`${base}/api/v1/projects/${seeded.project.aurora}/roles`, { headers: { authorization: `Bearer ${token}` } })
 
 describe('stock clients, unmodified', () => {
-  let own: LiveServer
-  beforeAll(async () => {
-    own = await liveServer({}, {}, { is_own_issuer: true })
-  })
-  afterAll(() => own.stop())
+  const own = serverFixture({ is_own_issuer: true })
 
   const cryptoKeyOf = async ({ privateKey, alg }: Pair, name: string = alg) =>
     (await importJWK(privateKey.export({ format: 'jwk' }), name)) as oauth4webapi.CryptoKey

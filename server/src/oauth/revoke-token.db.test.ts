@@ -1,21 +1,16 @@
 import { decodeJwt } from 'jose'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded, tokenIssuer } from '../../../test/live-server.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { seeded, serverFixture, tokenIssuer } from '../../../test/live-server.ts'
 import { auroraHome } from '../../../test/machine-credential.ts'
 import { machineWithPublicKey } from '../../../test/machine-public-key.ts'
 import { oauthClient, postForm } from '../../../test/oauth-client.ts'
 import { assertionOf } from './testing/signing.ts'
 
-let live: LiveServer
 let client: Awaited<ReturnType<typeof oauthClient>>
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
-})
+const live = serverFixture({ policies: { 'auth.wrong_secret.first_delay_milliseconds': 0 } })
 beforeEach(async () => {
   client = await oauthClient(live)
 })
-afterAll(() => live.stop())
 
 const counts = async (token: string): Promise<boolean> =>
   (await live.call(null, 'GET', `/api/v1/projects/${auroraHome.project_id}`, { headers: { authorization: `Bearer ${token}` } })).status ===

@@ -1,22 +1,17 @@
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer } from '../../../test/live-server.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { serverFixture } from '../../../test/live-server.ts'
 import { auroraHome } from '../../../test/machine-credential.ts'
 import { oauthClient } from '../../../test/oauth-client.ts'
 
 // The libraries as they come. All that is switched off is that they insist on TLS, since the server of a test is reached by loopback.
-let live: LiveServer
 let client: Awaited<ReturnType<typeof oauthClient>>
-beforeAll(async () => {
-  live = await liveServer({}, {}, { is_own_issuer: true })
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
-})
+const live = serverFixture({ is_own_issuer: true, policies: { 'auth.wrong_secret.first_delay_milliseconds': 0 } })
 beforeEach(async () => {
   client = await oauthClient(live)
 })
-afterAll(() => live.stop())
 
 const insecure = { [oauth.allowInsecureRequests]: true }
 

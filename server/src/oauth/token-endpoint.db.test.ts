@@ -1,17 +1,11 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answered, type LiveServer, liveServer, seeded, tokenIssuer } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { type Answered, noRateLimits, seeded, serverFixture, tokenIssuer } from '../../../test/live-server.ts'
 import { auroraHome } from '../../../test/machine-credential.ts'
 import { basic, formType, oauthClient, postForm } from '../../../test/oauth-client.ts'
 import { newSecret } from '../service-accounts/credential.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
-  await live.setPolicy('rate_limit.anonymous_requests_per_minute', 1_000_000)
-})
-afterAll(() => live.stop())
+const live = serverFixture({ policies: { ...noRateLimits, 'auth.wrong_secret.first_delay_milliseconds': 0 } })
 
 const grant = { grant_type: 'client_credentials' }
 const path = '/oauth2/token'

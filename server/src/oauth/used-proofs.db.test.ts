@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { afterAll, expect, test } from 'vitest'
+import { databaseFixture } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { forgetUsedProofs, proofUsing, type ToBeUsed } from './used-proofs.ts'
 
-let clone: ClonedDatabase
 let databases: Database[]
-beforeAll(async () => {
-  clone = await cloneDatabase()
+const clone = databaseFixture(async (clone) => {
   databases = Array.from({ length: 3 }, () => openDatabase({ url: clone.appUrl, max_connections: 4 }))
 })
-afterAll(async () => {
-  await Promise.all(databases.map((database) => database.close()))
-  await clone.drop()
-})
+afterAll(() => Promise.all(databases.map((database) => database.close())))
 
 const soon = () => Math.floor(Date.now() / 1000) + 60
 const proof = (changed: Partial<ToBeUsed> = {}): ToBeUsed => ({ kind: 'dpop', subject: 'a key', jti: 'one', ends_at: soon(), ...changed })

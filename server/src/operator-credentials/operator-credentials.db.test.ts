@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { operatorTokenPath } from '../../../test/operator-credential.ts'
-import { type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
+import { runtimesOn, strange } from '../../../test/runtime-scene.ts'
 import { holdsSecret } from '../kernel/secret-in-text.ts'
 import { secretsBeginning } from '../kernel/spelled-secret.ts'
 import { isSecretOf } from '../service-accounts/key-secret.ts'
@@ -9,15 +9,8 @@ import { isSecretOf } from '../service-accounts/key-secret.ts'
 const { org, user } = seeded
 const because = { reason: 'because' }
 
-let live: LiveServer
-let runtimes: Runtimes
-beforeAll(async () => {
-  live = await liveServer()
-  for (const key of ['api', 'machine']) await live.setPolicy(`rate_limit.${key}_requests_per_minute`, 1_000_000)
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 1)
-  runtimes = runtimesOn(live)
-})
-afterAll(() => live.stop())
+const live = serverFixture({ policies: { ...noRateLimits, 'auth.wrong_secret.first_delay_milliseconds': 1 } })
+const runtimes = runtimesOn(live)
 
 const keys = (id: string, more = '', org_id: string = org.aurora) => runtimes.one(id, `/operator-credentials${more}`, org_id)
 const make = (id: string, body: object = {}, who = 'alice') => live.call(who, 'POST', keys(id), { body })

@@ -1,23 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { fixture } from '../../../test/fixture.ts'
+import { databaseFixture } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
-import { type Database, openDatabase } from '../db/database.ts'
+import { openDatabase } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
 import { definitionOf, type PolicyKey, policyDefinitions } from './policy-definitions.ts'
 import { pastValues } from './policy-queries.ts'
 import { readPolicy } from './read-policy.ts'
 
-let clone: ClonedDatabase
-let database: Database
-beforeAll(async () => {
-  clone = await cloneDatabase()
-  database = openDatabase({ url: clone.appUrl })
+const clone = databaseFixture(async () => {
   await ask('create table policy_values_before as select * from policy_values')
 })
-afterAll(async () => {
-  await database.close()
-  await clone.drop()
-})
+const database = fixture(
+  () => openDatabase({ url: clone.appUrl }),
+  (opened) => opened.close(),
+)
 beforeEach(() => ask('delete from policy_values; insert into policy_values select * from policy_values_before'))
 
 const ask = (text: string, values: unknown[] = []) => asSuperuser(clone.ownerUrl, (client) => client.query(text, values))

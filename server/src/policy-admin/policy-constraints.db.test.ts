@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { newId } from '../kernel/ids.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
-})
-afterAll(() => live.stop())
+const live = serverFixture({ policies: noRateLimits })
 
 const { org, project, user } = seeded
 const platform = '/api/v1/admin/policies/constraints'

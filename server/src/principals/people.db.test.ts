@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { liveServer, seeded, serverFixture } from '../../../test/live-server.ts'
 
 const { org, user } = seeded
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 test('HO-06 the first sign-in makes the person, a personal organization and a default project, once', async () => {
   const answers = await Promise.all(Array.from({ length: 12 }, () => live.call('newcomer', 'GET', '/api/v1/me')))

@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { crowd, type Somebody } from '../../../test/crowd.ts'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { roleIdOf, roleVersionIdOf } from '../authz/catalogue.ts'
 import { newId } from '../kernel/ids.ts'
 
-let live: LiveServer
 let other: string
 let people: Somebody[]
 /** An organization and a project of its own for this, so that the owners can be counted. */
 const scopes = { tenant: '', project: '' }
 type Tier = keyof typeof scopes
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
+const live = serverFixture({ policies: noRateLimits }, async (live) => {
   other = (await live.replica()).url
   people = await crowd(live, 4)
   const owner_user_id = people[0]!.id
@@ -27,7 +24,6 @@ beforeAll(async () => {
   expect(made.status).toBe(201)
   scopes.project = made.body.id
 })
-afterAll(() => live.stop())
 
 const because = { reason: 'because' }
 const ownerOf = { tenant: 'tenant_owner', project: 'project_owner' } as const

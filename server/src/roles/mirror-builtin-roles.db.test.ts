@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
+import { expect, test } from 'vitest'
+import { databaseFixture } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
 import { builtinRoleNames, isForServiceAccounts, permissionsOf, roleIdOf, roleVersionIdOf, tierOf } from '../authz/catalogue.ts'
 import { prepareDatabase } from '../prepare-database.ts'
 
-let clone: ClonedDatabase
-beforeAll(async () => {
-  clone = await cloneDatabase()
-})
-afterAll(() => clone.drop())
+const clone = databaseFixture()
 
 const ask = <Row = Record<string, unknown>>(text: string): Promise<Row[]> =>
   asSuperuser(clone.ownerUrl, async (client) => {

@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { roleIdOf } from '../authz/catalogue.ts'
 import { newId } from '../kernel/ids.ts'
 
 const { user } = seeded
 const key = 'authorization.platform_role_source'
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 /** As it was seeded: ada and grace in both places, otto bound to operations, everybody else nothing. */
 beforeEach(async () => {

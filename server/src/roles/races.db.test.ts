@@ -1,19 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { crowd, type Somebody } from '../../../test/crowd.ts'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { crowdFixture, type Somebody } from '../../../test/crowd.ts'
+import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { newId } from '../kernel/ids.ts'
 
-let live: LiveServer
 let urls: [string, string]
-let people: Somebody[]
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
+const live = serverFixture({ policies: noRateLimits }, async (live) => {
   urls = [live.url, (await live.replica()).url]
-  people = await crowd(live, 24)
 })
-afterAll(() => live.stop())
+const people = crowdFixture(live, 24)
 
 const { org, project, user } = seeded
 const because = { reason: 'because' }

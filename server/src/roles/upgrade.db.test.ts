@@ -1,19 +1,12 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { crowd, type Somebody } from '../../../test/crowd.ts'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { crowdFixture, type Somebody } from '../../../test/crowd.ts'
+import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { roleVersionIdOf } from '../authz/catalogue.ts'
 import { newId } from '../kernel/ids.ts'
 
-let live: LiveServer
-let people: Somebody[]
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
-  await live.setPolicy('rate_limit.decisions_per_minute', 1_000_000)
-  people = await crowd(live, 5)
-})
-afterAll(() => live.stop())
+const live = serverFixture({ policies: noRateLimits })
+const people = crowdFixture(live, 5)
 
 const { org, project, user } = seeded
 const nobody = '01890000-0000-7000-8000-000000000000'

@@ -1,5 +1,6 @@
 import { operations } from '@gatehouse/contract/operations'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { fixture } from '../../../test/fixture.ts'
 import {
   pathOf,
   rightfulCalls,
@@ -8,7 +9,7 @@ import {
   writeRoles,
   writeServiceAccounts,
 } from '../../../test/fuzz/rightful-calls.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
 import { actions, isAction } from '../authz/actions.ts'
 
@@ -16,27 +17,23 @@ const { org, project, user } = seeded
 const home = { org_id: org.aurora, project_id: project.aurora }
 const training = `/api/v1/projects/${project.aurora}`
 
-let live: LiveServer
-let machine: Awaited<ReturnType<typeof machineOn>>
-let bearer: string
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.machine_requests_per_minute', 1_000_000)
+const live = serverFixture({ policies: noRateLimits }, async (live) => {
   await writeConstraints(live.sql)
   await writeRoles(live.sql)
   await writeServiceAccounts(live.sql)
-  machine = await machineOn(live.sql, home)
-  bearer = await tokenFor()
 })
-afterAll(() => live.stop())
+const machine = fixture(async () => {
+  const made = await machineOn(live.sql, home)
+  return { ...made, bearer: await tokenFor(made) }
+})
 
 /** With a scope as wide as anybody could ask for, and wider: what a token says gives nothing. */
-const tokenFor = async (of = machine) => {
+const tokenFor = async (of: Pick<Awaited<ReturnType<typeof machineOn>>, 'mint'>): Promise<string> => {
   const scope = Object.keys(actions)
   const { token } = await of.mint({ claims: { scope: scope.join(' ') }, row: { scope: `'{${scope.join(',')}}'` } })
   return token
 }
-const ask = (method: string, path: string, body?: object, token = bearer, headers: Record<string, string> = {}) =>
+const ask = (method: string, path: string, body?: object, token = machine.bearer, headers: Record<string, string> = {}) =>
   live.call(null, method, path, { ...(body ? { body } : {}), headers: { authorization: `Bearer ${token}`, ...headers } })
 
 const admitted = operations.filter(({ actors, identified_by }) => actors.includes('service_account') && identified_by === 'bearer')
@@ -113,7 +110,7 @@ describe('in its own project', () => {
   })
 
   test('TI-25 a refusal in its own project stands in the record of its tenant', async () => {
-    const refused = await ask('GET', `${training}/policies/values`, undefined, bearer, { 'x-request-id': 'machine-refused' })
+    const refused = await ask('GET', `${training}/policies/values`, undefined, machine.bearer, { 'x-request-id': 'machine-refused' })
     expect(refused.body.details).toEqual({ reason_code: 'permission_denied' })
     expect(await live.auditOf('machine-refused')).toMatchObject([
       { actor_type: 'service_account', actor_id: machine.account_id, result: 'denied', tenant_id: org.aurora, project_id: project.aurora },

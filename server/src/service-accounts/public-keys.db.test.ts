@@ -1,17 +1,12 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { isSecretOf } from './key-secret.ts'
 
-let live: LiveServer
 let account: string
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
-  await live.setPolicy('auth.service_account_max_keys', 100)
+const live = serverFixture({ policies: { ...noRateLimits, 'auth.service_account_max_keys': 100 } }, async (live) => {
   account = (await live.call('aldo', 'POST', accounts, { body: { name: 'Robot', slug: 'robot', reason: 'because' } })).body.id
 })
-afterAll(() => live.stop())
 
 const accounts = `/api/v1/projects/${seeded.project.aurora}/service-accounts`
 const keys = () => `${accounts}/${account}/keys`

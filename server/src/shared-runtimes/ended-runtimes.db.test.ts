@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readRecord, readState, replayFaults } from '../../../test/faults/replay.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { operatorWithSecret } from '../../../test/operator-credential.ts'
-import { type Runtimes, runtimesOn } from '../../../test/runtime-scene.ts'
+import { runtimesOn } from '../../../test/runtime-scene.ts'
 
 const { org, project, user } = seeded
 const because = { reason: 'it is done with' }
 
-let live: LiveServer
-let runtimes: Runtimes
-beforeAll(async () => {
-  live = await liveServer()
-  runtimes = runtimesOn(live)
-})
-afterAll(() => live.stop())
+const live = serverFixture()
+const runtimes = runtimesOn(live)
 
 let asked = 0
 const deleted = async (id: string) => {

@@ -2,9 +2,9 @@ import { operation } from '@gatehouse/contract/operation'
 import { Exactly } from '@gatehouse/contract/shapes'
 import { oneRuntime } from '@gatehouse/contract/shared-runtimes'
 import Type from 'typebox'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { pathOf, rightfulCalls, sendingOf } from '../../../test/fuzz/rightful-calls.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { operatorWithSecret } from '../../../test/operator-credential.ts'
 import { runtimesOn, strange } from '../../../test/runtime-scene.ts'
 import { answer } from '../http/answer.ts'
@@ -13,17 +13,13 @@ import { authorizeToSee } from './runtime-scope.ts'
 
 const { org, project } = seeded
 
-let live: LiveServer
 /** A runtime that may attach and detach by itself, and what its operator shows. */
 let own: string
 let operator: string
-beforeAll(async () => {
-  live = await liveServer()
-  for (const key of ['api', 'machine']) await live.setPolicy(`rate_limit.${key}_requests_per_minute`, 1_000_000)
+const live = serverFixture({ policies: noRateLimits }, async (live) => {
   own = await runtimesOn(live).made({ delegated_actions: ['attach', 'detach'], eligible_project_ids: [project.aurora] })
   operator = await (await operatorWithSecret(live, own)).token()
 })
-afterAll(() => live.stop())
 
 describe('the allowlist by default', () => {
   const runtime = '/api/v1/orgs/:org_id/shared-app-runtimes/:shared_runtime_id'

@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { alteredDatabase } from '../../../test/altered-database.ts'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { operatorWithSecret } from '../../../test/operator-credential.ts'
-import { type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
+import { runtimesOn, strange } from '../../../test/runtime-scene.ts'
 import type { ServerParts } from '../http/server.ts'
 import type { Actor } from '../work/work.ts'
 
 const { org, project } = seeded
 
-let live: LiveServer
-let runtimes: Runtimes
 /** Its attachments: one that counts, one that does not any more. The other runtime has one that counts, too. */
 let own: string
 let other: string
@@ -19,10 +17,7 @@ let detached: string
 let detached_project: string
 let operator: string
 let account: string
-beforeAll(async () => {
-  live = await liveServer()
-  for (const key of ['api', 'machine']) await live.setPolicy(`rate_limit.${key}_requests_per_minute`, 1_000_000)
-  runtimes = runtimesOn(live)
+const live = serverFixture({ policies: noRateLimits }, async (live) => {
   own = await runtimes.made({ delegated_actions: ['attach', 'detach'], eligible_project_ids: [project.aurora] })
   other = await runtimes.made()
   detached_project = await runtimes.project()
@@ -33,7 +28,7 @@ beforeAll(async () => {
   operator = await (await operatorWithSecret(live, own)).token()
   account = (await (await machineWithSecret(live)).ask()).body.access_token
 })
-afterAll(() => live.stop())
+const runtimes = runtimesOn(live)
 
 const conditions = ['class', 'org', 'runtime', 'endpoint', 'attached'] as const
 type Condition = (typeof conditions)[number]

@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { alteredDatabase } from '../../../test/altered-database.ts'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
-import { type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
+import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
+import { runtimesOn, strange } from '../../../test/runtime-scene.ts'
 
 const because = { reason: 'because' }
 
-let live: LiveServer
-let runtimes: Runtimes
-beforeAll(async () => {
-  live = await liveServer()
-  for (const key of ['api', 'machine']) await live.setPolicy(`rate_limit.${key}_requests_per_minute`, 1_000_000)
-  runtimes = runtimesOn(live)
-})
-afterAll(() => live.stop())
+const live = serverFixture({ policies: noRateLimits })
+const runtimes = runtimesOn(live)
 
 const { org, project } = seeded
 const move = (id: string, verb: 'disable' | 'enable') => live.call('adam', 'POST', runtimes.one(id, `/${verb}`), { body: because })

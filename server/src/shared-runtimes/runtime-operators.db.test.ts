@@ -1,22 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { alteredDatabase } from '../../../test/altered-database.ts'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
-import { type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
+import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
+import { runtimesOn, strange } from '../../../test/runtime-scene.ts'
 
 const { org, project } = seeded
 const because = { reason: 'because' }
 
-let live: LiveServer
-let runtimes: Runtimes
 /** The same database, by three processes. */
 let doors: readonly string[]
-beforeAll(async () => {
-  live = await liveServer()
-  for (const key of ['api', 'machine']) await live.setPolicy(`rate_limit.${key}_requests_per_minute`, 1_000_000)
-  runtimes = runtimesOn(live)
+const live = serverFixture({ policies: noRateLimits }, async (live) => {
   doors = [live.url, (await live.replica()).url, (await live.replica()).url]
 })
-afterAll(() => live.stop())
+const runtimes = runtimesOn(live)
 
 const refused = ({ status, body }: Answered) => [status, body?.code, body?.details?.reason_code]
 const bytesOf = ({ status, text, body }: Answered) => [status, text.replace(body.correlation_id, '')]

@@ -1,19 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { authorizedKeysLine } from '@gatehouse/contract/authorized-keys'
 import { keyTypes } from '@gatehouse/contract/node-tasks'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { newKeyLine } from '../../../test/ssh-key-lines.ts'
+import { temporaryFolder } from '../../../test/temporary-folder.ts'
 import { hasPart, parts } from '../../../tools/test/parts.ts'
 import { type PublicKey, parsePublicKey } from './ssh-public-key.ts'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), `gatehouse-run-${process.pid}-`))
-})
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const folder = temporaryFolder('ssh-keygen')
 
 const keygen = (...args: string[]): string => execFileSync(parts.ssh.path, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
 let count = 0

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { tablesOf } from '../../../test/canaries/corpora.ts'
-import { crowd, type Somebody } from '../../../test/crowd.ts'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { crowdFixture } from '../../../test/crowd.ts'
+import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
 import { hostileTexts, privateKeyTexts } from '../../../test/ssh-hostile-texts.ts'
 import { keyLine, newKeyLine, rsaFields } from '../../../test/ssh-key-lines.ts'
@@ -25,19 +25,15 @@ const above = async (work: Work, key: EndedKey, reason: string) => {
   if (refusing) throw new Error('the room above cannot')
 }
 
-let live: LiveServer
-let people: Somebody[]
-beforeAll(async () => {
-  const mine = sshKeyRoutes({ onSshKeyDeleted: [above] })
-  live = await liveServer((parts) => ({
+const mine = sshKeyRoutes({ onSshKeyDeleted: [above] })
+const live = serverFixture({
+  parts: (parts) => ({
     ...parts,
     answers: parts.answers.map((each) => mine.find(({ operation }) => operation.id === each.operation.id) ?? each),
-  }))
-  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
-  await live.setPolicy('rate_limit.machine_requests_per_minute', 1_000_000)
-  people = await crowd(live, 4)
+  }),
+  policies: noRateLimits,
 })
-afterAll(() => live.stop())
+const people = crowdFixture(live, 4)
 
 const { org, project, user } = seeded
 const nobody = '01890000-0000-7000-8000-000000000000'

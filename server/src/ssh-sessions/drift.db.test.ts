@@ -1,21 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type AccessStage, accessStage } from '../../../test/access-stage.ts'
-import { type LiveServer, liveServer } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { stageFixture } from '../../../test/access-stage.ts'
+import { serverFixture } from '../../../test/live-server.ts'
 import { tendAllocations } from '../allocations/tend-allocations.ts'
 
-let live: LiveServer
-let stage: AccessStage
 /** Why the node cannot put keys in force; nothing while it can. */
 let failure: string | undefined
-beforeAll(async () => {
-  live = await liveServer()
-  stage = await accessStage(live, { fail: ({ type }) => (type === 'allocation.install_authorized_keys' ? failure : undefined) })
-})
-afterAll(async () => {
-  await stage.stop()
-  await live.stop()
-})
+const live = serverFixture()
+const stage = stageFixture(live, { fail: ({ type }) => (type === 'allocation.install_authorized_keys' ? failure : undefined) })
 
 const told = async (allocation_id: string, kind: string, more: object) => {
   const generation = stage.model.held.get(allocation_id)?.generation ?? 0

@@ -1,26 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type AccessStage, accessStage } from '../../../test/access-stage.ts'
+import { describe, expect, test } from 'vitest'
+import { stageFixture } from '../../../test/access-stage.ts'
 import { type Alteration, alteredDatabase } from '../../../test/altered-database.ts'
-import { type EnrolledNode, enrolledNode } from '../../../test/enrolled-node.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { type EnrolledNode, nodeFixture } from '../../../test/enrolled-node.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { newKeyLine } from '../../../test/ssh-key-lines.ts'
 import { forgetNodeEvents } from './forget-events.ts'
 
 const { org, project, user } = seeded
-let live: LiveServer
-let stage: AccessStage
-let other: EnrolledNode
-beforeAll(async () => {
-  live = await liveServer()
-  stage = await accessStage(live)
-  other = await enrolledNode(live, { region: 'elsewhere' })
-})
-afterAll(async () => {
-  other.stop()
-  await stage.stop()
-  await live.stop()
-})
+const live = serverFixture()
+const stage = stageFixture(live)
+const other = nodeFixture(live, { region: 'elsewhere' })
 
 const tell = (events: readonly object[], node: EnrolledNode = stage.node, node_id = node.id) =>
   node.call('POST', `/internal/v1/nodes/${node_id}/events`, { events })

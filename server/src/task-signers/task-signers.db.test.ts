@@ -1,23 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type EnrolledNode, enrolledNode } from '../../../test/enrolled-node.ts'
-import { type LiveServer, liveServer } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { enrolledNode, nodeFixture } from '../../../test/enrolled-node.ts'
+import { fixture } from '../../../test/fixture.ts'
+import { serverFixture } from '../../../test/live-server.ts'
 import { modelNode } from '../../../test/model-node.ts'
 import { type Placed, placedAllocation, probed, queued } from '../../../test/task-world.ts'
 
-let live: LiveServer
-let other: Awaited<ReturnType<LiveServer['replica']>>
-let node: EnrolledNode
-beforeAll(async () => {
-  live = await liveServer()
-  other = await live.replica()
-  node = await enrolledNode(live)
-})
-afterAll(async () => {
-  node.stop()
-  await live.stop()
-})
+const live = serverFixture()
+const other = fixture(() => live.replica())
+nodeFixture(live)
 
 const path = '/api/v1/admin/node-signers'
 const reason = { reason: 'as planned' }

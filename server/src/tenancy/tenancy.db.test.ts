@@ -1,11 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
-afterAll(() => live.stop())
+const live = serverFixture()
 
 const { org, project, user } = seeded
 

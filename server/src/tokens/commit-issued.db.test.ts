@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { deafDatabase } from '../../../test/deaf-database.ts'
-import { type Answered, type LiveServer, liveServer, testKeys, tokenIssuer } from '../../../test/live-server.ts'
+import { type Answered, noRateLimits, serverFixture, testKeys, tokenIssuer } from '../../../test/live-server.ts'
 import { auroraHome, machineWithSecret } from '../../../test/machine-credential.ts'
 import { verifyChains } from '../audit/verify-chains.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
@@ -14,13 +14,7 @@ import type { IssuerParts } from './issue-token.ts'
 import { gateAndIssuer } from './issuing.ts'
 import { tokenRoutes } from './token-routes.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-  for (const each of ['anonymous', 'machine', 'api']) await live.setPolicy(`rate_limit.${each}_requests_per_minute`, 1_000_000)
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 1)
-})
-afterAll(() => live.stop())
+const live = serverFixture({ policies: { ...noRateLimits, 'auth.wrong_secret.first_delay_milliseconds': 1 } })
 
 const ring = parseKeyRing(testKeys)
 const sign = createSigner({ ring, transit: null })

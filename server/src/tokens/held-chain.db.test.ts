@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { holdingChain } from '../../../test/holding-chain.ts'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 
 const { org, project } = seeded
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-  for (const each of ['anonymous', 'machine', 'api']) await live.setPolicy(`rate_limit.${each}_requests_per_minute`, 1_000_000)
-})
-afterAll(() => live.stop())
+const live = serverFixture({ policies: noRateLimits })
 
 const holding = (chain_id: string, during: () => Promise<void>) => holdingChain(live, chain_id, during)
 

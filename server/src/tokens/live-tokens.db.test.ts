@@ -1,5 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { fixture } from '../../../test/fixture.ts'
+import { liveServer, seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import type { Fresh, Known, Wanted } from '../epochs/fresh.ts'
@@ -8,19 +9,15 @@ import { signText } from '../principals/oidc/testing/local-issuer.ts'
 import { typeOf } from './machine-class.ts'
 import { secondOf } from './testing/own-keys.ts'
 
-let live: LiveServer
-let machine: Awaited<ReturnType<typeof machineOn>>
 let all: string[]
 const rejected: string[] = []
 const { org, project, user } = seeded
 const home = { org_id: org.aurora, project_id: project.aurora }
 
-beforeAll(async () => {
-  live = await liveServer({ onRejected: (code) => rejected.push(code) })
+const live = serverFixture({ parts: { onRejected: (code) => rejected.push(code) } }, async (live) => {
   all = [live.url, (await live.replica()).url, (await live.replica()).url]
-  machine = await machineOn(live.sql, home)
 })
-afterAll(() => live.stop())
+const machine = fixture(() => machineOn(live.sql, home))
 afterEach(() => {
   vi.useRealTimers()
 })

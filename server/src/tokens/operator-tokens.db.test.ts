@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answered, type LiveServer, liveServer, seeded, tokenIssuer } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { type Answered, noRateLimits, seeded, serverFixture, tokenIssuer } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { basic, oauthClient, postForm } from '../../../test/oauth-client.ts'
 import { operatorTokenPath, operatorWithSecret } from '../../../test/operator-credential.ts'
-import { type Runtimes, runtimesOn, strange } from '../../../test/runtime-scene.ts'
+import { runtimesOn, strange } from '../../../test/runtime-scene.ts'
 import { newOperatorSecret } from '../operator-credentials/operator-credential.ts'
 import { newSecret } from '../service-accounts/key-secret.ts'
 
@@ -12,19 +12,15 @@ const { org, project, user } = seeded
 const because = { reason: 'because' }
 const allowlist = 'shared_runtime.allocation.read shared_runtime.credential.deliver shared_runtime.report tenant.shared_runtime.read'
 
-let live: LiveServer
-let runtimes: Runtimes
 /** The same database, by three processes. */
 let doors: readonly string[]
-beforeAll(async () => {
-  live = await liveServer()
-  for (const key of ['api', 'machine']) await live.setPolicy(`rate_limit.${key}_requests_per_minute`, 1_000_000)
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 1)
-  await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 10)
-  runtimes = runtimesOn(live)
-  doors = [live.url, (await live.replica()).url, (await live.replica()).url]
-})
-afterAll(() => live.stop())
+const live = serverFixture(
+  { policies: { ...noRateLimits, 'auth.wrong_secret.first_delay_milliseconds': 1, 'auth.wrong_secret.longest_delay_milliseconds': 10 } },
+  async (live) => {
+    doors = [live.url, (await live.replica()).url, (await live.replica()).url]
+  },
+)
+const runtimes = runtimesOn(live)
 
 const operator = async (more: object = {}) => {
   const id = await runtimes.made(more)

@@ -1,19 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { holdingChain } from '../../../test/holding-chain.ts'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { type Answered, seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret, tokenPath } from '../../../test/machine-credential.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-})
+const live = serverFixture()
 beforeEach(async () => {
   await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 1)
   await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 1)
   await live.setPolicy('auth.wrong_secret.most_waiting_in_all', 500)
 })
-afterAll(() => live.stop())
 
 const denials = `select metadata ->> 'why' as why, (metadata ->> 'attempts')::int as attempts from audit_logs
                   where action = 'auth.token.deny' and metadata ->> 'key_id' = $1 order by attempts`

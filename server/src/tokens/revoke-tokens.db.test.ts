@@ -1,17 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { fixture } from '../../../test/fixture.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
 import { newId } from '../kernel/ids.ts'
 
-let live: LiveServer
-let machine: Awaited<ReturnType<typeof machineOn>>
 const { org, project } = seeded
 const home = { org_id: org.aurora, project_id: project.aurora }
-beforeAll(async () => {
-  live = await liveServer()
-  machine = await machineOn(live.sql, home)
-})
-afterAll(() => live.stop())
+const live = serverFixture()
+const machine = fixture(() => machineOn(live.sql, home))
 
 const revoke = (by: string | null, body: object, headers = {}) => live.call(by, 'POST', '/api/v1/auth/tokens/revoke', { body, headers })
 const isLive = async (token: string) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LiveServer, liveServer, seeded, testKeys, tokenIssuer } from '../../../test/live-server.ts'
+import { expect, test } from 'vitest'
+import { seeded, serverFixture, testKeys, tokenIssuer } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { operatorWithSecret } from '../../../test/operator-credential.ts'
 import { runtimesOn } from '../../../test/runtime-scene.ts'
@@ -19,12 +19,7 @@ import type { Claimed } from './credential-gate.ts'
 import { gateAndIssuer } from './issuing.ts'
 import type { ServiceAccountGate } from './verify-service-account.ts'
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 1)
-})
-afterAll(() => live.stop())
+const live = serverFixture({ policies: { 'auth.wrong_secret.first_delay_milliseconds': 1 } })
 
 const ring = parseKeyRing(testKeys)
 

@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Bool, init, killThreads } from 'z3-solver'
 import { actions } from '../../../server/src/authz/actions.ts'
 import { permissionsOf } from '../../../server/src/authz/catalogue.ts'
 import { decide } from '../../../server/src/authz/decide.ts'
+import { fixture } from '../../fixture.ts'
 import { type Logic, lanes } from './logic.ts'
 import { askedBy, axioms, merge, type Said, type Steps, saidNames, soundSteps } from './merge.ts'
 import { askOf, type MergeLaw, mergeLaws } from './merge-laws.ts'
 import { goThrough, questionNames, type Sheet } from './merge-worlds.ts'
 
-type Api = Awaited<ReturnType<typeof init>>
-let api: Api
-beforeAll(async () => {
-  api = await init()
-})
-afterAll(() => killThreads(api.em))
+const api = fixture(init, ({ em }) => killThreads(em))
 
 /** A world in which the law does not hold, as the questions that are yes in it; null where there is none. */
 const counterexample = async ({ holds }: MergeLaw, steps: Steps): Promise<ReadonlySet<string> | null> => {

@@ -1,15 +1,15 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
-import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
+import { afterEach, expect, inject, test } from 'vitest'
 import { accessStage } from '../../../../test/access-stage.ts'
-import { type LiveServer, liveServer, seeded, testKeys } from '../../../../test/live-server.ts'
+import { seeded, serverFixture, testKeys } from '../../../../test/live-server.ts'
 import { machineOn } from '../../../../test/machine.ts'
 import { type ClonedDatabase, cloneDatabase } from '../../../../test/postgres.ts'
 import { runtimesOn } from '../../../../test/runtime-scene.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
+import { temporaryFolder } from '../../../../test/temporary-folder.ts'
 import { verifyChains } from '../../audit/verify-chains.ts'
 import { roleVersionIdOf } from '../../authz/catalogue.ts'
 import { parseKeyRing } from '../../custody/key-ring.ts'
@@ -22,19 +22,11 @@ import { isEmptyPrint, tablePrints } from './testing/table-prints.ts'
 
 const hostile = 'tab\there\\N \\. back\\slash\nline\r\n"quote" \u0001\u007f é ü 漢字 🙂 \u202e\u{10ffff} \\t\\x41 end\\'
 
-let live: LiveServer
-let folder: string
+const folder = temporaryFolder('backup')
 const undo: (() => Promise<unknown>)[] = []
-beforeAll(async () => {
-  live = await liveServer()
-  folder = await mkdtemp(join(tmpdir(), 'gatehouse-backup-'))
-})
+const live = serverFixture()
 afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step()
-})
-afterAll(async () => {
-  await live.stop()
-  await rm(folder, { recursive: true })
 })
 
 const fresh = async (): Promise<ClonedDatabase> => {

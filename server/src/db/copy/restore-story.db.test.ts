@@ -1,10 +1,10 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, inject, test } from 'vitest'
-import { type LiveServer, liveServer, seeded, testKeys } from '../../../../test/live-server.ts'
-import { type ClonedDatabase, cloneDatabase } from '../../../../test/postgres.ts'
+import { expect, inject, test } from 'vitest'
+import { fixture } from '../../../../test/fixture.ts'
+import { seeded, serverFixture, testKeys } from '../../../../test/live-server.ts'
+import { databaseFixture } from '../../../../test/postgres.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
+import { temporaryFolder } from '../../../../test/temporary-folder.ts'
 import { appendWith } from '../../audit/append.ts'
 import { parseKeyRing } from '../../custody/key-ring.ts'
 import { acceptRestore } from '../../installation/accept-restore.ts'
@@ -21,22 +21,13 @@ import { restore } from './restore.ts'
 
 const { org, user } = seeded
 const ring = parseKeyRing(testKeys)
-let live: LiveServer
-let target: ClonedDatabase
-let restored: Database
-let folder: string
-beforeAll(async () => {
-  live = await liveServer()
-  target = await cloneDatabase()
-  restored = openDatabase({ url: target.appUrl })
-  folder = await mkdtemp(join(tmpdir(), 'gatehouse-story-'))
-})
-afterAll(async () => {
-  await restored.close()
-  await target.drop()
-  await live.stop()
-  await rm(folder, { recursive: true })
-})
+const folder = temporaryFolder('story')
+const live = serverFixture()
+const target = databaseFixture()
+const restored = fixture(
+  () => openDatabase({ url: target.appUrl }),
+  (opened) => opened.close(),
+)
 
 /** The checkpoints, as whoever has this database opens them: the key is sealed in it, the file is outside. */
 const checkpointsOf = async (database: Database) => {

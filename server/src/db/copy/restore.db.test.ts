@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
-import { type LiveServer, liveServer, seeded } from '../../../../test/live-server.ts'
+import { afterEach, expect, inject, test } from 'vitest'
+import { seeded, serverFixture } from '../../../../test/live-server.ts'
 import { type ClonedDatabase, cloneDatabase } from '../../../../test/postgres.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
+import { temporaryFolder } from '../../../../test/temporary-folder.ts'
 import { migrate } from '../migrate.ts'
 import { backup } from './backup.ts'
 import { sealLength, sealOf } from './backup-format.ts'
@@ -17,24 +17,17 @@ import { CopyRefused } from './copy-refused.ts'
 import { restore } from './restore.ts'
 import { isEmptyPrint, tablePrints } from './testing/table-prints.ts'
 
-let live: LiveServer
-let folder: string
+const folder = temporaryFolder('restore')
 let good: Buffer
 let before: Record<string, string>
 const undo: (() => Promise<unknown>)[] = []
-beforeAll(async () => {
-  live = await liveServer()
-  folder = await mkdtemp(join(tmpdir(), 'gatehouse-restore-'))
+const live = serverFixture({}, async (live) => {
   await backup({ ownerUrl: live.clone.ownerUrl, to: join(folder, 'good') })
   good = await readFile(join(folder, 'good'))
   before = await tablePrints(live.clone.ownerUrl)
 })
 afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step()
-})
-afterAll(async () => {
-  await live.stop()
-  await rm(folder, { recursive: true })
 })
 
 const fresh = async (): Promise<ClonedDatabase> => {

@@ -2,24 +2,19 @@ import { createHmac, createPublicKey, type JsonWebKey, verify } from 'node:crypt
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { EmbeddedJWK, jwtVerify } from 'jose'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { fixture } from '../../../../test/fixture.ts'
 import { Problem } from '../../kernel/problem.ts'
-import { type HumanTokens, humanTokens } from './human-tokens.ts'
-import { handClock, type LocalIssuer, type LocalKey, localIssuer, localKey, signText } from './testing/local-issuer.ts'
+import { humanTokens } from './human-tokens.ts'
+import { handClock, type LocalKey, localIssuer, localKey, signText } from './testing/local-issuer.ts'
 
-let issuer: LocalIssuer
-let tokens: HumanTokens
 const clock = handClock()
 const now = clock.seconds()
-
-beforeAll(async () => {
-  issuer = await localIssuer()
-  tokens = humanTokens([issuer.settings], clock)
-})
-afterAll(async () => {
-  tokens.stop()
-  await issuer.stop()
-})
+const issuer = fixture(localIssuer, (started) => started.stop())
+const tokens = fixture(
+  () => humanTokens([issuer.settings], clock),
+  (started) => started.stop(),
+)
 
 type Changes = Record<string, unknown>
 const token = (claims: Changes = {}, header: Changes = {}, key: LocalKey = issuer.key) =>
