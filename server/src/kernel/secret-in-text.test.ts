@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { processorMs } from '../../../test/processor-time.ts'
+import { processorMs } from '../../../test/cpu-time.ts'
 import { privateKeyTexts } from '../../../test/ssh-hostile-texts.ts'
 import { newKeyLine } from '../../../test/ssh-key-lines.ts'
 import { newSecret } from '../service-accounts/key-secret.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { processorMs } from '../../../test/processor-time.ts'
+import { processorMs } from '../../../test/cpu-time.ts'
 import { JsonRefused, parseStrictJson, settleText } from './strict-json.ts'
 
 const parse = (text: string) => parseStrictJson(Buffer.from(text, 'utf8'))

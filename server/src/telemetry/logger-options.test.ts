@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import fastify, { type FastifyBaseLogger } from 'fastify'
 import { expect, test } from 'vitest'
-import { processorMs } from '../../../test/processor-time.ts'
+import { processorMs } from '../../../test/cpu-time.ts'
 import { Problem } from '../kernel/problem.ts'
 import { Secret } from '../kernel/secret.ts'
 import { loggerOptions } from './logger-options.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { processorMs } from '../../../test/processor-time.ts'
+import { processorMs } from '../../../test/cpu-time.ts'
 import { actions } from '../authz/actions.ts'
 import { allowedFor, carriedBy, normaliseScope } from './normalise-scope.ts'
 

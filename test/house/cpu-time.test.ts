@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { processorMs } from '../processor-time.ts'
+import { processorMs } from '../cpu-time.ts'
 
 const waited = new Int32Array(new SharedArrayBuffer(4))
 const until = (isDone: () => boolean) => {
