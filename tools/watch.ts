@@ -13,7 +13,10 @@ const refuse = (sentence: string): never => {
 if (words.length === 0) refuse('Name the test files to watch by a word of their path: npm run test:watch -- tenancy')
 const projects = neededProjects(words) ?? refuse(`No test file has ${words.map((word) => `"${word}"`).join(' or ')} in its path.`)
 
-// In a terminal Vitest itself reads Ctrl-C from the keyboard and closes.
+// In a terminal Vitest itself reads Ctrl-C from the keyboard, closes and ends with 130. To stop watching is no failure.
+process.on('exit', (code) => {
+  if (code === 130) process.exitCode = 0
+})
 const vitest = await startVitest('test', words, {
   watch: true,
   // The oldest PostgreSQL is left to `npm test`.

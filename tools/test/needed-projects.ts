@@ -3,7 +3,7 @@ import { join, relative, resolve } from 'node:path'
 
 type Kind = 'unit' | 'db' | 'e2e'
 
-const kindOf = (path: string): Kind => (path.startsWith('test/e2e/') ? 'e2e' : path.endsWith('.db.test.ts') ? 'db' : 'unit')
+const kindOf = (path: string): Kind => (/\.(db|e2e)\.test\.ts$/.exec(path)?.[1] ?? 'unit') as Kind
 
 const folders = ['contract', 'server', 'agent', 'idp', 'examples', 'tools', 'test']
 

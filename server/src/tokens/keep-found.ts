@@ -8,8 +8,11 @@ export const keepFound = <Row extends object>(
   find: (id: string) => Statement<Row>,
   most_entries = 100_000,
 ) => {
-  const kept = new LRUCache<string, Row>({ max: most_entries })
+  // Made when it is first needed: the cache allocates all its places at once, which takes milliseconds of a start.
+  let made: LRUCache<string, Row> | undefined
   return async (id: string): Promise<Row | undefined> => {
+    made ??= new LRUCache<string, Row>({ max: most_entries })
+    const kept = made
     const known = kept.get(id)
     if (known) return known
     const found = await reader.maybe(find(id))
