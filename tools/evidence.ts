@@ -11,6 +11,7 @@ interface Run {
 
 const kept = (is_kept: boolean) => (is_kept ? 'kept' : 'broken')
 
+// The second tier (`test:rest`) runs sweeps whole.
 const runs: Readonly<Record<'suite' | 'ended-connections' | 'hostile-texts' | 'climb', Run>> = {
   suite: {
     args: ['test'],
@@ -18,12 +19,11 @@ const runs: Readonly<Record<'suite' | 'ended-connections' | 'hostile-texts' | 'c
   },
   'ended-connections': {
     env: { GATEHOUSE_EVERY_POINT: '1' },
-    args: ['test', '--', 'database-faults'],
+    args: ['run', 'test:rest', '--', 'database-faults'],
     found: ({ is_ok, seconds, counts }) => ({ verdict: kept(is_ok), figure: `every statement of every change: ${counts} (${seconds} s)` }),
   },
   'hostile-texts': {
-    env: { GATEHOUSE_EVERY_TEXT: '1' },
-    args: ['test', '--', 'hostile-input'],
+    args: ['run', 'test:rest', '--', 'sql-texts'],
     found: ({ is_ok, seconds, counts }) => ({ verdict: kept(is_ok), figure: `every text in every place: ${counts} (${seconds} s)` }),
   },
   climb: {

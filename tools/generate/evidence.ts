@@ -13,10 +13,18 @@ export const stateOf = (recorded: Recorded | undefined, code: string): string =>
 /** The words for `npm test --`: the path of each file, up to its suffix. */
 const words = (tests: readonly string[]) => tests.map((path) => path.replace(/(?:\.db|\.e2e|\.prop)?\.test\.ts$/, '')).join(' ')
 
+/** When the tests run: a sweep tries a share of its cases in `npm test`, and a file called `*.all.*` is left to `npm run test:all`. */
+const tierOf = (tests: readonly string[]): string =>
+  tests.every((path) => path.includes('.all.'))
+    ? 'every `test:all`'
+    : tests.some((path) => path.includes('.sweep.'))
+      ? 'every run, a share; every `test:all`, whole'
+      : 'every run'
+
 const promiseRow = ({ sentence, tests, figures: named }: Promised, state: (name: string) => string): string[] => [
   sentence,
   `\`npm test -- ${words(tests)}\``,
-  ['every run', ...named.map((name) => `[${name}](#${name}): ${state(name)}`)].join('; '),
+  [tierOf(tests), ...named.map((name) => `[${name}](#${name}): ${state(name)}`)].join('; '),
 ]
 
 const section = (
@@ -75,6 +83,7 @@ const make = async (): Promise<string> => {
     '## Promises',
     '',
     '"Every run" means that the tests of the command are part of each `npm test`, which is green at each commit.',
+    '"A share" means that `npm test` tries some cases, others at each commit, and `npm run test:all` tries all of them.',
     '',
     tableOf(
       ['promise', 'command', 'last result'],
