@@ -116,6 +116,7 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
         tasks: tasking.tasks,
         patience_ms: unhurried.patience_ms,
       }),
+      duplicate_wait_ms: unhurried.duplicate_wait_ms,
       logger: false,
     }
     const used = typeof changed === 'function' ? changed(parts) : { ...parts, ...changed }

@@ -9,4 +9,5 @@ export const unhurried = {
   tokens: { timeout_ms: unhurried_ms },
   fresh: { limit_ms: unhurried_ms },
   patience_ms: unhurried_ms,
+  duplicate_wait_ms: unhurried_ms / 2,
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { accessStage, type StagedKey, stageFixture } from '../../../test/access-stage.ts'
 import { alteredDatabase } from '../../../test/altered-database.ts'
@@ -193,14 +192,8 @@ describe('S11 what access rests on ends, and access with it', () => {
 
 /** Waits until somebody in this database waits for somebody else. */
 const blocked = async () => {
-  for (let tries = 0; tries < 200; tries += 1) {
-    const [row] = await live.sql<{ n: number }>(
-      `select count(*)::int as n from pg_locks l join pg_stat_activity a on a.pid = l.pid and a.datname = current_database() where not l.granted`,
-    )
-    if (row!.n > 0) return true
-    await sleep(10)
-  }
-  return false
+  const waiting = `select from pg_locks l join pg_stat_activity a on a.pid = l.pid and a.datname = current_database() where not l.granted limit 1`
+  await expect.poll(() => live.sql(waiting)).toHaveLength(1)
 }
 
 describe('while a grant is being made', () => {
@@ -236,9 +229,7 @@ describe('while a grant is being made', () => {
     const making = ask(slow.url)
     await slow.arrived
     const ending = by(person, key, id)
-    const isBlocked = await blocked()
-    slow.go()
-    expect(isBlocked).toBe(true)
+    await blocked().finally(slow.go)
     expect([(await making).status, (await ending).status]).toEqual([201, status])
     expect(await openGrants(id)).toEqual([])
     expect(await stage.seen(id, (await making).body.id)).toMatchObject({ end_cause: cause })
@@ -259,9 +250,7 @@ describe('while a grant is being made', () => {
     const ending = by(person, key, id, slow.url)
     await slow.arrived
     const making = ask()
-    const isBlocked = await blocked()
-    slow.go()
-    expect(isBlocked).toBe(true)
+    await blocked().finally(slow.go)
     expect((await ending).status).toBe(status)
     const { status: refused, body } = await making
     expect([refused, body.code]).toEqual(refusals[what])
@@ -285,16 +274,23 @@ describe('time', () => {
     const { database, append, tasking } = await live.replica()
     return { database, append, signing: tasking.tasks.signing }
   }
-  const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
+  const later = () => new Date(Date.now() + 3600_000).toISOString()
+  /** Its time is over now, and nobody was told. */
+  const endNow = async (grant_id: string): Promise<string> => {
+    const [row] = await live.sql<{ expires_at: Date }>(
+      `update allocation_access_grants set expires_at = date_trunc('milliseconds', clock_timestamp()) where id = $1 returning expires_at`,
+      [grant_id],
+    )
+    return row!.expires_at.toISOString()
+  }
 
   test('SG-11 a grant whose time is over is not active from that instant, is ended, and gone when the node says so', async () => {
     const [own, his] = [await stage.key('asha'), await stage.key('axel')]
     const { id } = await stage.allocation('asha', [own])
-    const expires_at = inSeconds(1.5)
-    const grant = await stage.granted('asha', id, 'axel', his, { expires_at })
+    const grant = await stage.granted('asha', id, 'axel', his, { expires_at: later() })
     await stage.model.settle()
     expect(stage.onNode(id)).toContain(his.fingerprint)
-    await sleep(1700)
+    const expires_at = await endNow(grant.id)
     // Nobody has ended it yet; it is over all the same.
     const over = await stage.seen(id, grant.id)
     expect(over).toMatchObject({ state: 'ending', end_cause: 'expired', ended_at: expires_at, runtime_sync: { status: 'pending' } })
@@ -315,8 +311,8 @@ describe('time', () => {
   test('SG-11 with a grant that has expired the same key goes out of the allocation’s own keys, and no other of the same person’s', async () => {
     const [own, other] = [await stage.key('asha'), await stage.key('asha')]
     const { id } = await stage.allocation('asha', [own, other])
-    const expires_at = inSeconds(1.5)
-    await stage.granted('asha', id, 'asha', own, { expires_at })
+    const expires_at = later()
+    const grant = await stage.granted('asha', id, 'asha', own, { expires_at })
     await stage.model.settle()
     // It ends on the node by itself as well, though it is there for two reasons.
     const sent = (await stage.tasksOf(id)).at(-1)!.params.keys as { fingerprint: string; expires_at: string | null }[]
@@ -326,7 +322,7 @@ describe('time', () => {
         [other.fingerprint, null],
       ]),
     )
-    await sleep(1700)
+    await endNow(grant.id)
     await tendAccess(await tending())
     expect(await entriesOf(id)).toEqual(
       expect.arrayContaining([
@@ -343,8 +339,8 @@ describe('time', () => {
   test('SG-13 who asks again after the end gets another grant, and the former is ended', async () => {
     const his = await stage.key('axel')
     const { id } = await stage.allocation()
-    const grant = await stage.granted('asha', id, 'axel', his, { expires_at: inSeconds(1) })
-    await sleep(1200)
+    const grant = await stage.granted('asha', id, 'axel', his, { expires_at: later() })
+    await endNow(grant.id)
     const another = await stage.granted('asha', id, 'axel', his)
     expect(another.id).not.toBe(grant.id)
     await stage.model.settle()

@@ -33,11 +33,14 @@ export interface Connections {
   quick(query: pg.QueryConfig): pg.QueryConfig
 }
 
+/** What a server has that nobody gives other deadlines to. */
+export const usualDeadlines = { statement_timeout_ms: 5000, round_trip_ms: 2000 }
+
 export const openConnections = ({
   url,
   max_connections = 10,
-  statement_timeout_ms = 5000,
-  round_trip_ms = 2000,
+  statement_timeout_ms = usualDeadlines.statement_timeout_ms,
+  round_trip_ms = usualDeadlines.round_trip_ms,
   onError = () => {},
 }: DatabaseOptions): Connections => {
   const settings: pg.PoolConfig = {

@@ -9,6 +9,7 @@ export interface Rails {
   readonly cursors: Cursors
   readonly hashRequest: RequestHash
   readonly append: Append
+  readonly duplicate_wait_ms?: number
 }
 
 /** What a request says, read and of the shape that its operation declares. */

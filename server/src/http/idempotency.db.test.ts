@@ -3,10 +3,12 @@ import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { expect, test } from 'vitest'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
+import { asSuperuser } from '../../../test/superuser.ts'
 import { record } from '../audit/record.ts'
 import { authorize } from '../authz/authorize.ts'
 import { selfKind } from '../authz/kind.ts'
 import { answer } from './answer.ts'
+import { usual_duplicate_wait_ms } from './idempotency.ts'
 
 const { org, project, user } = seeded
 const projects = `/api/v1/orgs/${org.aurora}/projects`
@@ -38,6 +40,9 @@ const mint = answer(
 
 const live = serverFixture({ parts: (parts) => ({ ...parts, answers: [...parts.answers, mint] }) })
 
+/** One on which a duplicate does not wait long. */
+const hurried = () => live.replica((parts) => ({ ...parts, duplicate_wait_ms: 100 }))
+
 const create = (person: string, slug: string, key: string, name = slug) =>
   live.call(person, 'POST', projects, { body: { name, slug }, headers: { 'idempotency-key': key } })
 
@@ -59,19 +64,29 @@ test('HO-04 twenty at once: one effect, everybody the same answer or told to com
 })
 
 test('HO-04 a duplicate of one that hangs is told that it is in progress', async () => {
-  const hold = await live.replica((parts) => ({
+  const { promise: is_held, resolve: hold } = Promise.withResolvers<void>()
+  const { promise: may_go_on, resolve: goOn } = Promise.withResolvers<void>()
+  const holding = async () => {
+    hold()
+    await may_go_on
+  }
+  const held = await live.replica((parts) => ({
     ...parts,
     answers: parts.answers.map((each) =>
       each.operation.id === 'project.create' && 'verb' in each
-        ? { ...each, verb: (work, input) => new Promise((wake) => setTimeout(wake, 4500)).then(() => each.verb(work, input)) }
+        ? { ...each, verb: (work, input) => holding().then(() => each.verb(work, input)) }
         : each,
     ),
   }))
   const sending = { body: { name: 'Slow', slug: 'slow' }, headers: { 'idempotency-key': 'k-slow' } }
-  const first = live.call('alice', 'POST', projects, sending, hold.url)
-  await new Promise((wake) => setTimeout(wake, 300))
-  expect(await live.call('alice', 'POST', projects, sending)).toMatchObject({ status: 409, body: { code: 'idempotency_in_progress' } })
+  const first = live.call('alice', 'POST', projects, sending, held.url)
+  await is_held
+  const duplicate = await live.call('alice', 'POST', projects, sending, (await hurried()).url)
+  expect(duplicate).toMatchObject({ status: 409, body: { code: 'idempotency_in_progress' } })
+  goOn()
   expect((await first).status).toBe(201)
+  // The shipped wait is shorter than the longest statement, which would otherwise end it as a failure.
+  expect(usual_duplicate_wait_ms).toBe(3000)
 })
 
 test('HO-04 the same key with another body or operation is refused, another caller has keys of his own', async () => {
@@ -139,13 +154,15 @@ test('HO-04 a secret answer is never stored or replayed: the second gets the cre
 })
 
 test('HO-04 another lock that is waited for long is not called a duplicate', async () => {
+  const { url } = await hurried()
   await live.sql('begin')
   await live.sql('select from organizations where id = $1 for update', [org.aurora])
-  const waiting = live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, {
-    body: { name: 'Late' },
-    headers: { 'idempotency-key': 'k-late' },
-  })
-  await new Promise((wake) => setTimeout(wake, 3500))
+  const sending = { body: { name: 'Late' }, headers: { 'idempotency-key': 'k-late' } }
+  const waiting = live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, sending, url)
+  // Three times as long as it would wait for its key.
+  const late = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+                  and clock_timestamp() - query_start > interval '300 milliseconds'`
+  await expect.poll(() => asSuperuser(live.clone.appUrl, async (client) => (await client.query(late)).rowCount)).toBe(1)
   await live.sql('commit')
   expect(await waiting).toMatchObject({ status: 200, body: { name: 'Late' } })
 })

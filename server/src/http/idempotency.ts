@@ -71,6 +71,9 @@ export const hashedRequests = (key: Secret): RequestHash => {
   }
 }
 
+/** So long a duplicate waits for the first before it is told that it is in progress. */
+export const usual_duplicate_wait_ms = 3000
+
 /** How long locks are waited for: that of the key, and those that come after it; none at all is as long as for anything. */
 interface Waits {
   readonly for_key: string
@@ -86,7 +89,7 @@ export const answeredBefore = async (
   operation: Operation,
   key: string,
   hash: string,
-  { for_key, afterwards }: Waits = { for_key: '3s', afterwards: '0' },
+  { for_key, afterwards }: Waits,
 ): Promise<{ reply: unknown } | undefined> => {
   await work.tx.one(boundTheWait(for_key))
   const reserved = await work.tx.maybe(reserveKey(work.actor, key, hash, work.now)).catch((error: unknown) => {

@@ -8,7 +8,7 @@ import { Again, type Answer, type Caller, identifiedOnce, Lines, type Listed, ty
 import type { Asking, Outer, Rails } from './asking.ts'
 import { countedRefusals } from './counted-refusals.ts'
 import type { Cursors } from './cursor.ts'
-import { answeredBefore, idempotencyKeyOf, keep } from './idempotency.ts'
+import { answeredBefore, idempotencyKeyOf, keep, usual_duplicate_wait_ms } from './idempotency.ts'
 import { requireTrail } from './invariants.ts'
 import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
 import { projectNamedBy } from './project-header.ts'
@@ -59,11 +59,15 @@ const responsesOf = ({ success, success_again }: Operation, reply: unknown) => (
 export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting): void => {
   const { operation } = answering
   const { database, cursors, hashRequest, append, metrics, countRequest, waits, identifyClient } = rails
+  const { duplicate_wait_ms = usual_duplicate_wait_ms } = rails
   const countRefusal = countedRefusals()
 
   const perform = async (verb: VerbOf, work: Work, asking: Asking, key: string | undefined): Promise<unknown> => {
     if (key !== undefined) {
-      const before = await answeredBefore(work, operation, key, hashRequest(operation, asking))
+      const before = await answeredBefore(work, operation, key, hashRequest(operation, asking), {
+        for_key: `${duplicate_wait_ms}ms`,
+        afterwards: '0',
+      })
       if (before && isWatched(work.actor)) {
         noteRepeated(work, operation)
         await append(work)
