@@ -1,4 +1,7 @@
+import { addProjectMember, removeProjectMember } from '@gatehouse/contract/members'
 import { operation } from '@gatehouse/contract/operation'
+import { updateOrganization } from '@gatehouse/contract/organizations'
+import { createProject } from '@gatehouse/contract/projects'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { expect, test } from 'vitest'
@@ -9,7 +12,6 @@ import { selfKind } from '../authz/kind.ts'
 import { answer } from './answer.ts'
 
 const { org, project, user } = seeded
-const projects = `/api/v1/orgs/${org.aurora}/projects`
 
 let issued = 0
 /** Stands for every operation that shows a secret once. */
@@ -39,7 +41,7 @@ const mint = answer(
 const live = serverFixture({ parts: (parts) => ({ ...parts, answers: [...parts.answers, mint] }) })
 
 const create = (person: string, slug: string, key: string, name = slug) =>
-  live.call(person, 'POST', projects, { body: { name, slug }, headers: { 'idempotency-key': key } })
+  live.ask(person, createProject, { params: { org_id: org.aurora }, body: { name, slug }, headers: { 'idempotency-key': key } })
 
 test('HO-04 the same key, caller and body give the same answer and one effect', async () => {
   const first = await create('alice', 'once', 'k-1')
@@ -68,16 +70,20 @@ test('HO-04 a duplicate of one that hangs is told that it is in progress', async
     ),
   }))
   const sending = { body: { name: 'Slow', slug: 'slow' }, headers: { 'idempotency-key': 'k-slow' } }
-  const first = live.call('alice', 'POST', projects, sending, hold.url)
+  const first = live.ask('alice', createProject, { params: { org_id: org.aurora }, ...sending, base: hold.url })
   await new Promise((wake) => setTimeout(wake, 300))
-  expect(await live.call('alice', 'POST', projects, sending)).toMatchObject({ status: 409, body: { code: 'idempotency_in_progress' } })
+  expect(await live.ask('alice', createProject, { params: { org_id: org.aurora }, ...sending })).toMatchObject({
+    status: 409,
+    body: { code: 'idempotency_in_progress' },
+  })
   expect((await first).status).toBe(201)
 })
 
 test('HO-04 the same key with another body or operation is refused, another caller has keys of his own', async () => {
   await create('alice', 'reused', 'k-2')
   expect(await create('alice', 'other', 'k-2')).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
-  const rename = await live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, {
+  const rename = await live.ask('alice', updateOrganization, {
+    params: { org_id: org.aurora },
     body: { name: 'A' },
     headers: { 'idempotency-key': 'k-2' },
   })
@@ -98,19 +104,26 @@ test('HO-04 a key is forgotten after a day', async () => {
 
 test('HO-04 who lost the right since gets no old answer replayed', async () => {
   const add = () =>
-    live.call('aldo', 'POST', `/api/v1/projects/${project.aurora}/members`, {
+    live.ask('aldo', addProjectMember, {
+      params: { project_id: project.aurora },
       body: { user_id: user('anna'), role_name: 'project_viewer' },
       headers: { 'idempotency-key': 'k-5' },
     })
   expect((await add()).status).toBe(201)
   expect((await add()).status).toBe(201)
-  expect((await live.call('amara', 'DELETE', `/api/v1/projects/${project.aurora}/members/${user('aldo')}`)).status).toBe(204)
+  expect(
+    (await live.ask('amara', removeProjectMember, { params: { project_id: project.aurora, user_id: user('aldo') }, body: {} })).status,
+  ).toBe(204)
   expect(await add()).toMatchObject({ status: 403, body: { details: { reason_code: 'membership_missing' } } })
 })
 
 test('HO-04 an answer without content reveals nothing and is replayed even to one who has left', async () => {
   const leave = () =>
-    live.call('asha', 'DELETE', `/api/v1/projects/${project.aurora}/members/${user('asha')}`, { headers: { 'idempotency-key': 'k-6' } })
+    live.ask('asha', removeProjectMember, {
+      params: { project_id: project.aurora, user_id: user('asha') },
+      body: {},
+      headers: { 'idempotency-key': 'k-6' },
+    })
   expect((await leave()).status).toBe(204)
   expect((await leave()).status).toBe(204)
 })
@@ -141,7 +154,8 @@ test('HO-04 a secret answer is never stored or replayed: the second gets the cre
 test('HO-04 another lock that is waited for long is not called a duplicate', async () => {
   await live.sql('begin')
   await live.sql('select from organizations where id = $1 for update', [org.aurora])
-  const waiting = live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, {
+  const waiting = live.ask('alice', updateOrganization, {
+    params: { org_id: org.aurora },
     body: { name: 'Late' },
     headers: { 'idempotency-key': 'k-late' },
   })
