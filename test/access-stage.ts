@@ -1,3 +1,6 @@
+import { createAccessGrant, revokeAccessGrant } from '../contract/src/access-grants.ts'
+import { createAllocation } from '../contract/src/allocations.ts'
+import { createProjectSshKey, createSshKey } from '../contract/src/ssh-keys.ts'
 import { enrolledNode, type NodeKind } from './enrolled-node.ts'
 import { fixture } from './fixture.ts'
 import { type Answered, type LiveServer, seeded } from './live-server.ts'
@@ -21,7 +24,7 @@ const done = async (asked: Promise<Answered>, status: number) => {
 
 /** A key of that person's: a new one, or one that is there already under another name. */
 export const keyOf = (live: LiveServer, person: string, public_key = newKeyLine()): Promise<StagedKey> =>
-  done(live.call(person, 'POST', '/api/v1/ssh-keys', { body: { name: 'laptop', public_key } }), 201)
+  done(live.ask(person, createSshKey, { body: { name: 'laptop', public_key } }), 201)
 
 /** A key of a project's automation. */
 export const automationKey = (
@@ -29,8 +32,7 @@ export const automationKey = (
   project_id: string = project.aurora,
   person = 'asha',
   public_key = newKeyLine(),
-): Promise<StagedKey> =>
-  done(live.call(person, 'POST', `/api/v1/projects/${project_id}/ssh-keys`, { body: { name: 'robot', public_key } }), 201)
+): Promise<StagedKey> => done(live.ask(person, createProjectSshKey, { params: { project_id }, body: { name: 'robot', public_key } }), 201)
 
 /** A node with much room, and how people come to keys, allocations and grants there: by the API, as anybody. */
 export const accessStage = async (live: LiveServer, mishaps: Mishaps = {}, kind: NodeKind = {}) => {
@@ -45,17 +47,20 @@ export const accessStage = async (live: LiveServer, mishaps: Mishaps = {}, kind:
   const allocation = async (person = 'asha', keys: readonly StagedKey[] = [], is_settled = true): Promise<{ id: string }> => {
     const { region, sku } = shape
     const body = { project_id: project.aurora, name: 'work', region, sku, gpus: 1, ssh_key_ids: keys.map(({ id }) => id) }
-    const made = await done(live.call(person, 'POST', '/api/v1/allocations', { body }), 201)
+    const made = await done(live.ask(person, createAllocation, { body }), 201)
     if (is_settled) await model.settle()
     return made
   }
 
   const pathOf = (allocation_id: string) => `/api/v1/allocations/${allocation_id}/access-grants`
   const grant = (person: string, allocation_id: string, grantee: string, ssh_key: StagedKey, more: object = {}): Promise<Answered> =>
-    live.call(person, 'POST', pathOf(allocation_id), { body: { grantee_user_id: idOf(grantee), ssh_key_id: ssh_key.id, ...more } })
+    live.ask(person, createAccessGrant, {
+      params: { allocation_id },
+      body: { grantee_user_id: idOf(grantee), ssh_key_id: ssh_key.id, ...more },
+    })
   const granted = (...asked: Parameters<typeof grant>) => done(grant(...asked), 201)
   const revoke = (person: string, allocation_id: string, grant_id: string, base?: string): Promise<Answered> =>
-    live.call(person, 'DELETE', `${pathOf(allocation_id)}/${grant_id}`, { body: {} }, base)
+    live.ask(person, revokeAccessGrant, { params: { allocation_id, grant_id }, body: {}, base })
   const list = (person: string, allocation_id: string, query = ''): Promise<Answered> =>
     live.call(person, 'GET', `${pathOf(allocation_id)}${query}`)
   /** One of them as it is told now. */

@@ -1,3 +1,5 @@
+import { createAccessGrant } from '../contract/src/access-grants.ts'
+import { createAllocation, readAllocation, releaseAllocation, replaceAllocationSshKeys } from '../contract/src/allocations.ts'
 import { accessStage } from './access-stage.ts'
 import { type LiveServer, type Sending, seeded } from './live-server.ts'
 import type { Mishaps } from './model-node.ts'
@@ -12,24 +14,19 @@ export const sceneOn = async (live: LiveServer, gpus = 8, mishaps: Mishaps = {})
   const { model: node, onNode } = await accessStage(live, mishaps, { ...pool, gpus })
   const path = (id: string, more = '') => `/api/v1/allocations/${id}${more}`
   const ask = (body: object = {}, who: string | null = 'asha', sending: Sending = {}, base?: string) =>
-    live.call(
-      who,
-      'POST',
-      '/api/v1/allocations',
-      { ...sending, body: { project_id: project.aurora, name: 'a run', ...pool, gpus: 1, ...body } },
-      base,
-    )
-  const read = async (id: string, who = 'asha') => (await live.call(who, 'GET', path(id))).body
+    live.ask(who, createAllocation, { ...sending, body: { project_id: project.aurora, name: 'a run', ...pool, gpus: 1, ...body }, base })
+  const read = async (id: string, who = 'asha') => (await live.ask(who, readAllocation, { params: { allocation_id: id } })).body
   return {
     pool,
     node,
     path,
     ask,
     read,
-    release: (id: string, who = 'asha') => live.call(who, 'POST', path(id, '/release'), { body: {} }),
-    setKeys: (id: string, ssh_key_ids: string[], who = 'asha') => live.call(who, 'PUT', path(id, '/ssh-keys'), { body: { ssh_key_ids } }),
+    release: (id: string, who = 'asha') => live.ask(who, releaseAllocation, { params: { allocation_id: id }, body: {} }),
+    setKeys: (id: string, ssh_key_ids: string[], who = 'asha') =>
+      live.ask(who, replaceAllocationSshKeys, { params: { allocation_id: id }, body: { ssh_key_ids } }),
     grant: (id: string, grantee_user_id: string, ssh_key_id: string, who = 'amara') =>
-      live.call(who, 'POST', path(id, '/access-grants'), { body: { grantee_user_id, ssh_key_id } }),
+      live.ask(who, createAccessGrant, { params: { allocation_id: id }, body: { grantee_user_id, ssh_key_id } }),
     /** Asked for, provided and open. */
     active: async (body: object = {}, who = 'asha'): Promise<string> => {
       const { body: asked } = await ask(body, who)

@@ -1,12 +1,12 @@
 import { expect } from 'vitest'
 import { newId } from '../server/src/kernel/ids.ts'
 import type { Somebody } from './crowd.ts'
-import { type LiveServer, seeded } from './live-server.ts'
+import { type Answered, type LiveServer, seeded } from './live-server.ts'
+import { bindings, roles, scopedAsk, type Tier } from './scoped-roles.ts'
 
 const { org, project } = seeded
 export const nobody = '01890000-0000-7000-8000-000000000000'
 export const because = { reason: 'because' }
-export type Tier = 'tenant' | 'project'
 export const tiers = {
   tenant: { scope: org.aurora as string, path: `/api/v1/orgs/${org.aurora}`, place: `org_id=${org.aurora}`, owner: 'alice' },
   project: {
@@ -72,11 +72,12 @@ export const nextName = () => {
   names += 1
   return `bound-${names}`
 }
-export const said = ({ status, body }: { status: number; body: { code?: string; details?: { detail?: string } } | null }) =>
+export const said = ({ status, body }: Answered) =>
   [status, body?.details?.detail ?? body?.code].filter((part) => part !== undefined).join(' ')
 
 /** Steps that tests of role bindings share. */
 export const bindingsOn = (live: LiveServer, people: readonly Somebody[]) => {
+  const askIn = scopedAsk(live)
   const bound = async (tier: Tier, person: { id: string }, role: string, expires = 'null') => {
     const version = table[tier][role]
       ? `(select current_version_id from role_definitions where name = $4 and is_builtin)`
@@ -95,18 +96,18 @@ export const bindingsOn = (live: LiveServer, people: readonly Somebody[]) => {
       [people.map(({ id }) => id)],
     )
   const bind = (person: string, tier: Tier, principal_id: string, role: object, more: object = {}, headers = {}) =>
-    live.call(person, 'POST', `${tiers[tier].path}/role-bindings`, {
-      body: { principal_type: 'user', principal_id, ...role, ...more },
-      headers,
-    })
+    askIn(tier, person, bindings.create, { body: { principal_type: 'user', principal_id, ...role, ...more }, headers })
   const end = (person: string, tier: Tier, binding_id: string, body: object = because) =>
-    live.call(person, 'DELETE', `${tiers[tier].path}/role-bindings/${binding_id}`, { body })
-  const define = async (tier: Tier, name: string, ...versions: string[][]): Promise<string> => {
-    const { owner, path } = tiers[tier]
-    const { status, body } = await live.call(owner, 'POST', `${path}/roles`, { body: { name, permissions: versions[0] } })
+    askIn(tier, person, bindings.end, { params: { binding_id }, body })
+  const define = async (tier: Tier, name: string, ...versions: [string[], ...string[][]]): Promise<string> => {
+    const { owner } = tiers[tier]
+    const { status, body } = await askIn(tier, owner, roles.create, { body: { name, permissions: versions[0] } })
     expect(status).toBe(201)
     for (const [index, permissions] of versions.slice(1).entries())
-      await live.call(owner, 'PATCH', `${path}/roles/${body.id}`, { body: { permissions, expected_version: index + 1, ...because } })
+      await askIn(tier, owner, roles.update, {
+        params: { role_id: body.id },
+        body: { permissions, expected_version: index + 1, ...because },
+      })
     return body.id
   }
   const permissionsOf = async (person: string, tier: Tier): Promise<string[]> =>

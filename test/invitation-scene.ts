@@ -1,3 +1,7 @@
+import { acceptInvitation } from '../contract/src/invitations.ts'
+import { createOrganization } from '../contract/src/organizations.ts'
+import { createProject } from '../contract/src/projects.ts'
+import { readMe } from '../contract/src/users.ts'
 import { signText } from '../server/src/principals/oidc/testing/local-issuer.ts'
 import type { LiveServer } from './live-server.ts'
 
@@ -20,20 +24,21 @@ export const invitationsOn = (live: LiveServer) => {
     const now = Math.floor(Date.now() / 1000)
     const claims = live.issuer.claims(now, { sub: name, preferred_username: name, email, email_verified })
     const token = await signText(live.issuer.key, JSON.stringify(claims))
-    const { body } = await live.call(null, 'GET', '/api/v1/me', { headers: { authorization: `Bearer ${token}` } })
+    const { body } = await live.ask(null, readMe, { headers: { authorization: `Bearer ${token}` } })
     return { name, id: body.id, email }
   }
 
   /** An organization with an owner, an admin and a project, for one test alone. */
   const world = async () => {
     const [owner, admin, lead] = [await newcomer(), await newcomer(), await newcomer()]
-    const { body: org } = await live.call('ada', 'POST', '/api/v1/orgs', {
+    const { body: org } = await live.ask('ada', createOrganization, {
       body: { name: 'World', slug: word('world'), owner_user_id: owner.id },
     })
     const path = `/api/v1/orgs/${org.id}`
     await joinAs(owner, path, admin, 'tenant_admin')
     await joinAs(owner, path, lead, 'tenant_member')
-    const { body: project } = await live.call(owner.name, 'POST', `${path}/projects`, {
+    const { body: project } = await live.ask(owner.name, createProject, {
+      params: { org_id: org.id },
       body: { name: 'Project', slug: 'project', owner_user_id: lead.id },
     })
     return {
@@ -50,7 +55,7 @@ export const invitationsOn = (live: LiveServer) => {
   const invite = (by: Newcomer | string, path: string, email: string, role_name: string, more: object = {}) =>
     live.call(typeof by === 'string' ? by : by.name, 'POST', `${path}/invitations`, { body: { email, role_name, ...more } })
   const accept = (who: Newcomer | string, invitation_id: string, headers: Record<string, string> = {}) =>
-    live.call(typeof who === 'string' ? who : who.name, 'POST', '/api/v1/invitations/accept', { body: { invitation_id }, headers })
+    live.ask(typeof who === 'string' ? who : who.name, acceptInvitation, { body: { invitation_id }, headers })
   const joinAs = async (by: Newcomer, path: string, who: Newcomer, role_name: string): Promise<void> => {
     const { body } = await invite(by, path, who.email, role_name)
     const accepted = await accept(who, body.invitation.id)
@@ -59,7 +64,7 @@ export const invitationsOn = (live: LiveServer) => {
   const rowOf = async (id: string) =>
     (await live.sql<Record<string, unknown>>('select * from invitations where id = $1', [id]))[0] as Record<string, unknown>
   const rolesOf = async (who: Newcomer) => {
-    const { body } = await live.call(who.name, 'GET', '/api/v1/me')
+    const { body } = await live.ask(who.name, readMe)
     return (body.organizations as { id: string; roles: string[]; projects: { id: string; roles: string[] }[] }[]).map(
       ({ id, roles, projects }) => ({ id, roles, projects: projects.map((each) => ({ id: each.id, roles: each.roles })) }),
     )

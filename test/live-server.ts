@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import { beforeAll } from 'vitest'
+import type { Operation } from '../contract/src/operation.ts'
 import people from '../db/seed/people.json' with { type: 'json' }
 import { appendWith } from '../server/src/audit/append.ts'
 import { verifyChains } from '../server/src/audit/verify-chains.ts'
@@ -24,6 +25,7 @@ import { humanTokens } from '../server/src/principals/oidc/human-tokens.ts'
 import { localIssuer, signText } from '../server/src/principals/oidc/testing/local-issuer.ts'
 import { seedDevelopment } from '../server/src/seed-development.ts'
 import { composed, taskSubscribers } from '../server/src/wiring.ts'
+import { type Answer, type Asked, requestOf } from './ask.ts'
 import { fixture } from './fixture.ts'
 import { cloneDatabase } from './postgres.ts'
 import { unhurried } from './unhurried.ts'
@@ -149,6 +151,10 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
     return known
   }
 
+  /**
+   * Sends anything to any path, without types. Only for requests outside the contract: hostile input, wrong types, raw bytes, unknown
+   * paths, and sweeps over operations. Everything else goes through `ask`.
+   */
   const call = async (person: string | null, method: string, path: string, sending: Sending = {}, base = first.url): Promise<Answered> => {
     const { body, raw, headers = {} } = sending
     const bytes = raw ?? (body === undefined ? undefined : JSON.stringify(body))
@@ -171,6 +177,16 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
     return { status: response.status, headers: response.headers, body: parsed, text }
   }
 
+  /** Asks an operation of the contract: request and answer have the types that it declares. */
+  const ask = <P, Q, B, R>(
+    person: string | null,
+    operation: Operation<P, Q, B, R>,
+    ...[given]: Asked<NoInfer<P>, NoInfer<Q>, NoInfer<B>>
+  ): Promise<Answer<R>> => {
+    const { path, sending, base } = requestOf(operation, given)
+    return call(person, operation.method, path, sending, base)
+  }
+
   /** Past every fence, to look or to break something. */
   const owner = new pg.Client({ connectionString: clone.ownerUrl, application_name: 'gatehouse-test' })
   await owner.connect()
@@ -190,6 +206,7 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
     nodes: first.nodes,
     clone,
     issuer,
+    ask,
     call,
     tokenOf,
     replica,

@@ -1,3 +1,4 @@
+import { depositRuntimeCredential, listRuntimeCredentials, revokeRuntimeCredential } from '../contract/src/runtime-credentials.ts'
 import { fixture } from './fixture.ts'
 import { type Answered, type LiveServer, seeded } from './live-server.ts'
 import { believingOperators, runtimesOn } from './runtime-scene.ts'
@@ -38,10 +39,15 @@ export const runtimeCredentialsOn = (live: LiveServer) => {
   const doors = () => [live, ...replicas].map(({ url }) => url)
   const runtimes = runtimesOn(live)
   const deposit = (id: string, secret: string, name = 'db', more: object = {}, headers: Record<string, string> = {}, who = 'adam') =>
-    live.call(who, 'POST', runtimes.one(id, '/credentials'), { body: { name, secret, ...more }, headers })
-  const listed = async (id: string) => (await live.call('adam', 'GET', runtimes.one(id, '/credentials'))).body.items
+    live.ask(who, depositRuntimeCredential, {
+      params: { org_id: org.aurora, shared_runtime_id: id },
+      body: { name, secret, ...more },
+      headers,
+    })
+  const listed = async (id: string) =>
+    (await live.ask('adam', listRuntimeCredentials, { params: { org_id: org.aurora, shared_runtime_id: id } })).body.items
   const revoke = (id: string, credential_id: string, who = 'adam') =>
-    live.call(who, 'DELETE', runtimes.one(id, `/credentials/${credential_id}`), { body: because })
+    live.ask(who, revokeRuntimeCredential, { params: { org_id: org.aurora, shared_runtime_id: id, credential_id }, body: because })
   /** Believed at its word, so that it can ask what no token would be issued for any more. */
   const operate = (id: string, method: string, path: string, body?: object, { base, headers = {}, org_id = org.aurora }: Operating = {}) =>
     live.call(

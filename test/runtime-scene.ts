@@ -1,5 +1,10 @@
+import { createAllocation } from '../contract/src/allocations.ts'
+import { createProject } from '../contract/src/projects.ts'
+import { createAttachment, deleteAttachment } from '../contract/src/runtime-attachments.ts'
+import { createSharedRuntime } from '../contract/src/shared-runtimes.ts'
 import type { ServerParts } from '../server/src/http/server.ts'
 import type { Actor } from '../server/src/work/work.ts'
+import type { BodyOf } from './ask.ts'
 import { type Answered, type LiveServer, type Sending, seeded } from './live-server.ts'
 import { operatorWithSecret } from './operator-credential.ts'
 
@@ -28,10 +33,10 @@ let made = 0
 /** What tests of shared runtimes do all the time. */
 export const runtimesOn = (live: LiveServer) => {
   const one = (id: string, more = '', org_id: string = org.aurora) => `${runtimesPath(org_id)}/${id}${more}`
-  const create = async (body: object = {}, who = 'adam', org_id: string = org.aurora) => {
+  const create = async (body: Partial<BodyOf<typeof createSharedRuntime>> = {}, who = 'adam', org_id: string = org.aurora) => {
     made += 1
-    const whole = { app_slug: 'slurm', app_version: '24.05', display_name: `runtime ${made}`, runtime_backend: 'slurm', ...body }
-    return live.call(who, 'POST', runtimesPath(org_id), { body: whole })
+    const whole = { app_slug: 'slurm', app_version: '24.05', display_name: `runtime ${made}`, runtime_backend: 'slurm' as const, ...body }
+    return live.ask(who, createSharedRuntime, { params: { org_id }, body: whole })
   }
   const operators = new Map<string, ReturnType<typeof operatorWithSecret>>()
   const tokens = new Map<string, string>()
@@ -52,11 +57,14 @@ export const runtimesOn = (live: LiveServer) => {
     one,
     create,
     tokenOf,
-    made: async (body: object = {}): Promise<string> => (await create(body)).body.id,
-    attach: (id: string, project_id: string, contribution_policy = 'all', who = 'adam') =>
-      live.call(who, 'POST', one(id, '/attachments'), { body: { project_id, contribution_policy } }),
+    made: async (body: Partial<BodyOf<typeof createSharedRuntime>> = {}): Promise<string> => (await create(body)).body.id,
+    attach: (id: string, project_id: string, contribution_policy: 'all' | 'none' | 'tagged' = 'all', who = 'adam') =>
+      live.ask(who, createAttachment, { params: { org_id: org.aurora, shared_runtime_id: id }, body: { project_id, contribution_policy } }),
     detach: (id: string, attachment_id: string, who = 'adam') =>
-      live.call(who, 'DELETE', one(id, `/attachments/${attachment_id}`), { body: { reason: 'because' } }),
+      live.ask(who, deleteAttachment, {
+        params: { org_id: org.aurora, shared_runtime_id: id, attachment_id },
+        body: { reason: 'because' },
+      }),
     /** As the operator of that runtime; of another one's path only if it says so. */
     operate: async (
       id: string,
@@ -77,12 +85,12 @@ export const runtimesOn = (live: LiveServer) => {
     /** Another project of the same tenant. */
     project: async (): Promise<string> => {
       made += 1
-      const { body } = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body: { name: 'p', slug: `p-${made}` } })
+      const { body } = await live.ask('alice', createProject, { params: { org_id: org.aurora }, body: { name: 'p', slug: `p-${made}` } })
       return body.id
     },
     allocation: async (project_id: string = project.aurora, more: object = {}, who = 'asha'): Promise<string> => {
       const body = { project_id, name: 'a run', region: 'nowhere', sku: 'h100', gpus: 1, ...more }
-      const asked = await live.call(who, 'POST', '/api/v1/allocations', { body })
+      const asked = await live.ask(who, createAllocation, { body })
       if (asked.status !== 201) throw new Error(asked.text)
       return asked.body.id
     },

@@ -1,4 +1,7 @@
 import { expect } from 'vitest'
+import { createProjectBinding } from '../contract/src/role-bindings.ts'
+import { createProjectRole } from '../contract/src/roles.ts'
+import { createServiceAccountKey } from '../contract/src/service-accounts.ts'
 import type { Somebody } from './crowd.ts'
 import { type LiveServer, seeded } from './live-server.ts'
 
@@ -25,11 +28,18 @@ export const serviceAccountsOn = (live: LiveServer) => {
     expect(status).toBe(201)
     return body.id
   }
-  const makeKey = (person: string, id: string, body: object = {}, headers = {}) => live.call(person, 'POST', keysOf(id), { body, headers })
+  const makeKey = (person: string, id: string, body: object = {}, headers = {}) =>
+    live.ask(person, createServiceAccountKey, { params: { project_id: project.aurora, service_account_id: id }, body, headers })
   const bind = (person: string, id: string, role: object) =>
-    live.call(person, 'POST', `${training}/role-bindings`, { body: { principal_type: 'service_account', principal_id: id, ...role } })
+    live.ask(person, createProjectBinding, {
+      params: { project_id: project.aurora },
+      body: { principal_type: 'service_account', principal_id: id, ...role },
+    })
   const define = async (permissions: string[], more: object = { assignable_to_service_accounts: true }): Promise<string> => {
-    const { status, body } = await live.call('amara', 'POST', `${training}/roles`, { body: { name: word(), permissions, ...more } })
+    const { status, body } = await live.ask('amara', createProjectRole, {
+      params: { project_id: project.aurora },
+      body: { name: word(), permissions, ...more },
+    })
     expect(status).toBe(201)
     return body.id
   }
@@ -40,8 +50,8 @@ export const serviceAccountsOn = (live: LiveServer) => {
       [person.id],
     )
     const role_id = await define(permissions, {})
-    const body = { principal_type: 'user', principal_id: person.id, role_id }
-    expect((await live.call('amara', 'POST', `${training}/role-bindings`, { body })).status).toBe(201)
+    const body = { principal_type: 'user', principal_id: person.id, role_id } as const
+    expect((await live.ask('amara', createProjectBinding, { params: { project_id: project.aurora }, body })).status).toBe(201)
     return person.subject
   }
   return { bind, define, holding, make, makeKey }

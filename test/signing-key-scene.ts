@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { rotateSigningKey } from '../contract/src/signing-keys.ts'
 import { appendWith } from '../server/src/audit/append.ts'
 import { parseKeyRing } from '../server/src/custody/key-ring.ts'
 import { keepFresh } from '../server/src/epochs/fresh.ts'
@@ -39,7 +40,7 @@ export const signingKeysOn = (live: LiveServer) => {
   const kidIn = async (state: string) => (await inState(state))[0]!.kid
   /** As if it had been public since yesterday. */
   const age = () => live.sql(`update signing_keys set created_at = created_at - interval '1 day' where state = 'staged'`)
-  const rotate = (url?: string) => live.call('ada', 'POST', `${path}/rotate`, reason, url)
+  const rotate = (url?: string) => live.ask('ada', rotateSigningKey, { ...reason, base: url })
   const end = (verb: 'retire' | 'revoke', kid: string, person = 'ada') => live.call(person, 'POST', `${path}/${kid}/${verb}`, reason)
   /** Another one is made aside; until then there may be none. */
   const staged = async () => {

@@ -2,6 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { createAllocation, readAllocation, releaseAllocation } from '../../contract/src/allocations.ts'
+import { enrolNodeAgain, probeNode, retireNode, revokeTaskSigner, rotateTaskSigner } from '../../contract/src/nodes.ts'
 import { paperHands, readAccount } from '../../test/agent/paper-hands.ts'
 import { registeredNode } from '../../test/enrolled-node.ts'
 import { liveServer, seeded, serverFixture } from '../../test/live-server.ts'
@@ -56,16 +58,15 @@ const machine = async () => {
   return { id: node.id, sku, folder, paper, state, lines, start, token: node.token }
 }
 type Machine = Awaited<ReturnType<typeof machine>>
-
-const path = '/api/v1/allocations'
 const allocationOn = async ({ sku }: Machine, gpus = 1) => {
   const body = { project_id: seeded.project.aurora, name: 'work', region: 'eu-1', sku, gpus }
-  const { status, text, body: made } = await live.call('amara', 'POST', path, { body })
+  const { status, text, body: made } = await live.ask('amara', createAllocation, { body })
   expect([status, text]).toEqual([201, expect.any(String)])
   return made as { id: string; username_on_node: string; state: string }
 }
-const stateOf = async (id: string): Promise<string> => (await live.call('amara', 'GET', `${path}/${id}`)).body.state
-const release = (id: string) => live.call('amara', 'POST', `${path}/${id}/release`, { body: {} })
+const stateOf = async (id: string): Promise<string> =>
+  (await live.ask('amara', readAllocation, { params: { allocation_id: id } })).body.state
+const release = (id: string) => live.ask('amara', releaseAllocation, { params: { allocation_id: id }, body: {} })
 const until = (check: () => unknown) => vi.waitFor(check, { timeout: 60_000, interval: 50 })
 const untilState = (id: string, state: string) => until(async () => expect(await stateOf(id)).toBe(state))
 const tasksOf = (id: string) =>
@@ -73,10 +74,8 @@ const tasksOf = (id: string) =>
     'select type, state, attempts, generation from node_tasks where node_id = $1 order by created_at, generation',
     [id],
   )
-
-const admin = '/api/v1/admin/nodes'
 const because = { body: { reason: 'a test' } }
-const probe = async ({ id }: Machine): Promise<string> => (await live.call('ada', 'POST', `${admin}/${id}/probe`)).body.id
+const probe = async ({ id }: Machine): Promise<string> => (await live.ask('ada', probeNode, { params: { node_id: id } })).body.id
 const untilProbed = async (node: Machine) => {
   const task = await probe(node)
   await until(async () => expect(await live.sql('select state from node_tasks where id = $1', [task])).toEqual([{ state: 'completed' }]))
@@ -116,11 +115,13 @@ describe('a node and its agent', () => {
     const { id } = await allocationOn(node)
     await untilState(id, 'active')
     await first.stop()
-    const { body } = await live.call('ada', 'POST', `${admin}/${node.id}/enrolments`, because)
+    const { body } = await live.ask('ada', enrolNodeAgain, { params: { node_id: node.id }, ...because })
     await enrol(node.state, body.enrolment_token, undefined)
     expect((await node.state.allocations()).map(({ in_doubt }) => in_doubt)).toEqual(['open'])
     const second = await node.start()
-    await until(async () => expect((await live.call('amara', 'GET', `${path}/${id}`)).body.runtime_sync.status).toBe('applied'))
+    await until(async () =>
+      expect((await live.ask('amara', readAllocation, { params: { allocation_id: id } })).body.runtime_sync.status).toBe('applied'),
+    )
     expect((await node.state.allocations()).map(({ in_doubt }) => in_doubt)).toEqual([undefined])
     expect(second.status().allocations).toMatchObject([{ allocation_id: id, trouble: null }])
   })
@@ -222,10 +223,10 @@ describe('a node and its agent', () => {
     const agent = await node.start()
     await untilProbed(node)
     const [before] = await live.sql<{ kid: string }>("select kid from task_signers where state = 'active'")
-    expect((await live.call('ada', 'POST', '/api/v1/admin/node-signers/rotate', because)).status).toBe(200)
+    expect((await live.ask('ada', rotateTaskSigner, { ...because })).status).toBe(200)
     await untilProbed(node)
     expect(agent.status().signers).toContain(before!.kid)
-    expect((await live.call('ada', 'POST', `/api/v1/admin/node-signers/${before!.kid}/revoke`, because)).status).toBe(200)
+    expect((await live.ask('ada', revokeTaskSigner, { params: { kid: before!.kid }, ...because })).status).toBe(200)
     await untilProbed(node)
     expect(agent.status().signers).not.toContain(before!.kid)
     expect(agent.status().refused_tasks.count).toBe(0)
@@ -265,7 +266,7 @@ describe('a node and its agent', () => {
     const agent = await node.start({ open, times: { ...quick, refused_pause_ms: 600_000 } })
     const { id, username_on_node: username } = await allocationOn(node)
     await untilState(id, 'active')
-    await live.call('ada', 'POST', `${admin}/${node.id}/retire`, because)
+    await live.ask('ada', retireNode, { params: { node_id: node.id }, ...because })
     await until(() => expect(agent.status().server).toMatchObject({ state: 'refused', why: '403 insufficient_permissions' }))
     const asked_before = asked
     await writeAtomically(join(node.paper, `${username}.json`), JSON.stringify({ allocation_id: id, keys: ['SHA256:planted'] }))

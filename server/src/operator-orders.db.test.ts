@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os'
+import { listUsers, readMe } from '@gatehouse/contract/users'
 import { beforeEach, expect, test } from 'vitest'
 import { seeded, serverFixture, testKeys } from '../../test/live-server.ts'
 import { type Append, appendWith } from './audit/append.ts'
@@ -23,7 +24,7 @@ const order = (name: string, given: Record<string, string>) => carryOut({ databa
 /** What it says, done or refused. */
 const said = (name: string, given: Record<string, string>) => order(name, given).catch((error: Error) => `refused: ${error.message}`)
 const bindings = () => live.sql('select id from platform_role_bindings where deleted_at is null')
-const administers = async (name: string) => (await live.call(name, 'GET', '/api/v1/admin/users')).status === 200
+const administers = async (name: string) => (await live.ask(name, listUsers)).status === 200
 
 test.each(['', 'with blank', 'x'.repeat(129), 'line\nbreak', "'; drop table users; --"])(
   'RP-26 an order without a well-formed correlation id is refused: %j',
@@ -95,7 +96,7 @@ test('RP-25 a policy that cannot be read is set by an order, within its bounds',
   expect(await administers('ada')).toBe(true)
   // Numbers are numbers, and a limit that nobody can live with can be lifted.
   await live.sql(`update policy_values set replaced_at = now() where key = 'rate_limit.api_requests_per_minute'`)
-  expect((await live.call('ada', 'GET', '/api/v1/me')).status).toBe(503)
+  expect((await live.ask('ada', readMe)).status).toBe(503)
   expect(await set('600', 'rate_limit.api_requests_per_minute')).toContain('is set')
-  expect((await live.call('ada', 'GET', '/api/v1/me')).status).toBe(200)
+  expect((await live.ask('ada', readMe)).status).toBe(200)
 })

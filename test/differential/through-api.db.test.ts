@@ -1,4 +1,4 @@
-import { reasonCodes } from '@gatehouse/contract/decisions'
+import { decide, decideBatch, reasonCodes } from '@gatehouse/contract/decisions'
 import pg from 'pg'
 import { afterAll, expect, inject, test } from 'vitest'
 import { serverFixture } from '../live-server.ts'
@@ -80,7 +80,7 @@ const asBody = ({ actor_type = 'user', actor_id, action, resource_type, resource
 })
 
 const answered = async (questions: readonly Question[]): Promise<Verdict[]> => {
-  const { status, body } = await live.call(asker, 'POST', '/api/v1/authz/decisions/batch', { body: { questions: questions.map(asBody) } })
+  const { status, body } = await live.ask(asker, decideBatch, { body: { questions: questions.map(asBody) } })
   if (status !== 200) throw new Error(`the batch was refused: ${JSON.stringify(body)}`)
   expect(body.revision).toMatch(/^\d+(?:\.\d+)*$/)
   return body.decisions
@@ -106,7 +106,7 @@ test('DE-02 DE-04 D1 two thousand worlds as rows, asked through the API, are dec
         told[verdict.reason_code ?? 'allow'] = (told[verdict.reason_code ?? 'allow'] ?? 0) + 1
       }
       // A batch equals asking singly.
-      const { body } = await live.call(asker, 'POST', '/api/v1/authz/decisions', { body: asBody(some[0]!) })
+      const { body } = await live.ask(asker, decide, { body: asBody(some[0]!) })
       expect(agree(body, said[0]!)).toBe(true)
       asked += some.length
     }

@@ -1,3 +1,4 @@
+import { createServiceAccountKey } from '../../contract/src/service-accounts.ts'
 import { fixedId } from '../../server/src/kernel/ids.ts'
 import { keyPair } from '../../server/src/oauth/testing/signing.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
@@ -95,7 +96,7 @@ export const liveWorld = async (live: LiveServer) => {
   const keys: { service_account_id: string; key_id: string }[] = []
   const keyed = async (): Promise<void> => {
     for (const service_account_id of accounts.get('keyed')!) {
-      const { body } = await live.call('alice', 'POST', `${ownAccounts}/${service_account_id}/keys`, { body: {} })
+      const { body } = await live.ask('alice', createServiceAccountKey, { params: { project_id: own, service_account_id }, body: {} })
       keys.push({ service_account_id, key_id: body.key_id })
     }
   }
@@ -104,7 +105,10 @@ export const liveWorld = async (live: LiveServer) => {
   await live.setPolicy('auth.service_account_max_keys', 100)
   // A key that nobody ends, to ask for tokens with.
   const issuing = await make('alice', ownAccounts, { name: 'Issuing', slug: 'issuing' })
-  const { body: credential } = await live.call('alice', 'POST', `${ownAccounts}/${issuing}/keys`, { body: {} })
+  const { body: credential } = await live.ask('alice', createServiceAccountKey, {
+    params: { project_id: own, service_account_id: issuing },
+    body: {},
+  })
   /** By its secret, and so by nothing else. */
   const client = {
     ...{ client_id: credential.key_id, client_secret: credential.client_secret },

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { createNode } from '../../contract/src/nodes.ts'
 import { enrolledNode } from '../enrolled-node.ts'
 import type { LiveServer } from '../live-server.ts'
 import type { RightfulCall } from './rightful-call.ts'
@@ -11,9 +12,7 @@ export const worldOfNodes = async (live: LiveServer) => {
   const nodes: Record<'switched' | 'ended', string[]> = { switched: [], ended: [] }
   for (const [use, made] of Object.entries(nodes))
     for (const n of few) {
-      const { body } = await live.call('ada', 'POST', '/api/v1/admin/nodes', {
-        body: { name: `${use}-${n}`, region: 'nowhere', sku: 'fuzz', gpus: 1 },
-      })
+      const { body } = await live.ask('ada', createNode, { body: { name: `${use}-${n}`, region: 'nowhere', sku: 'fuzz', gpus: 1 } })
       made.push(body.node.id)
     }
   const asked = await enrolledNode(live, { region: 'nowhere', sku: 'fuzz' })

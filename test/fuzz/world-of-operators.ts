@@ -1,3 +1,4 @@
+import { createSharedRuntime } from '../../contract/src/shared-runtimes.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
 import { operatorWithSecret } from '../operator-credential.ts'
 import type { RightfulCall } from './rightful-call.ts'
@@ -8,9 +9,8 @@ const at = <T>(list: readonly T[], pick: number): T | undefined => list[pick % l
 /** A runtime of which nothing is ended, whose operator's credentials are made, used and revoked. */
 export const worldOfOperators = async (live: LiveServer) => {
   await live.setPolicy('auth.max_operator_credentials_per_runtime', 100)
-  const path = `/api/v1/orgs/${org.aurora}/shared-app-runtimes`
-  const wish = { app_slug: 'fuzz', app_version: '1', display_name: 'operated', runtime_backend: 'k8s' }
-  const { id } = (await live.call('adam', 'POST', path, { body: wish })).body as { id: string }
+  const wish = { app_slug: 'fuzz', app_version: '1', display_name: 'operated', runtime_backend: 'k8s' } as const
+  const { id } = (await live.ask('adam', createSharedRuntime, { params: { org_id: org.aurora }, body: wish })).body
   // One that nobody revokes, to issue by.
   const { credential } = await operatorWithSecret(live, id)
   const keys: string[] = []

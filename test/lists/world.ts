@@ -1,3 +1,7 @@
+import { createNode } from '../../contract/src/nodes.ts'
+import { createOrganizationBinding } from '../../contract/src/role-bindings.ts'
+import { deleteSharedRuntime, disableSharedRuntime } from '../../contract/src/shared-runtimes.ts'
+import { readMe } from '../../contract/src/users.ts'
 import { newId } from '../../server/src/kernel/ids.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
 import { machineWithSecret } from '../machine-credential.ts'
@@ -104,14 +108,14 @@ const writeRuntimes = async (live: LiveServer, projects: readonly string[]) => {
   }))
   await copied(live, 'shared_app_runtimes', own, many, (n) => ({ display_name: `listed ${n}` }))
   const ended = await runtimes.made()
-  await live.call('adam', 'POST', runtimes.one(ended, '/disable'), { body: because })
-  await live.call('adam', 'DELETE', runtimes.one(ended), { body: because })
+  await live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: ended }, body: because })
+  await live.ask('adam', deleteSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: ended }, body: because })
   return { own, other }
 }
 
 const writeNodes = async (live: LiveServer): Promise<void> => {
   const body = { name: 'listed', region: 'eu', sku: 'h100', gpus: 8 }
-  const { status, text } = await live.call('ada', 'POST', '/api/v1/admin/nodes', { body })
+  const { status, text } = await live.ask('ada', createNode, { body })
   if (status !== 201) throw new Error(text)
   const [{ id }] = (await live.sql<{ id: string }>('select id from nodes')) as [{ id: string }]
   await copied(live, 'nodes', id, many, (n) => ({ name: `listed-${n}` }))
@@ -138,7 +142,8 @@ const writeOthers = async (live: LiveServer): Promise<void> => {
 /** Somebody with a role that was made for looking through projects. */
 const writeLister = async (live: LiveServer): Promise<void> => {
   await made(live, 'alice', `${aurora}/roles`, { name: 'lister', permissions: ['tenant.project.read', 'project.read'] })
-  const { status, text } = await live.call('alice', 'POST', `${aurora}/role-bindings`, {
+  const { status, text } = await live.ask('alice', createOrganizationBinding, {
+    params: { org_id: org.aurora },
     body: { principal_type: 'user', principal_id: user('agnes'), role_name: 'lister', ...because },
   })
   if (status !== 201) throw new Error(text)
@@ -167,7 +172,7 @@ const writeAskers = async (live: LiveServer, machine: Awaited<ReturnType<typeof 
   }))
     askers.set(who, shown('user', await live.tokenOf(person)))
   // Whoever comes for the first time gets an organization of his own: before anything is compared.
-  await live.call('nemo', 'GET', '/api/v1/me')
+  await live.ask('nemo', readMe)
   const token = async (body: object = {}): Promise<string> => (await machine.ask(body)).body.access_token
   askers.set('a service account', shown('service_account', await token()))
   askers.set('a service account with a narrow token', shown('service_account', await token({ scope: 'project.role.read' })))

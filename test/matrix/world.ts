@@ -1,4 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { probeNode } from '../../contract/src/nodes.ts'
+import { createServiceAccountKey } from '../../contract/src/service-accounts.ts'
+import { readMe } from '../../contract/src/users.ts'
 import { fixedId, newId } from '../../server/src/kernel/ids.ts'
 import { type PublicKey, parsePublicKey } from '../../server/src/ssh-keys/ssh-public-key.ts'
 import { enrolledNode, nodeKeys, registeredNode } from '../enrolled-node.ts'
@@ -82,7 +85,7 @@ const did = async (live: LiveServer, person: string, method: string, path: strin
 
 /** Who is of nobody's class: things are done to them. `nia` is of the project, `noa` of the tenant alone, `nora` is disabled. */
 const writeBystanders = async (live: LiveServer) => {
-  const idOf = async (name: string): Promise<string> => (await live.call(name, 'GET', '/api/v1/me')).body.id
+  const idOf = async (name: string): Promise<string> => (await live.ask(name, readMe)).body.id
   const [nemo, nia, noa, nora] = [await idOf('nemo'), await idOf('nia'), await idOf('noa'), await idOf('nora')]
   for (const id of [nia, noa]) {
     await live.sql(`insert into tenant_memberships (id, tenant_id, user_id, created_at) values ($1, $2, $3, now())`, [
@@ -208,7 +211,7 @@ const writeOperators = async (live: LiveServer, delegated: string) => {
 const writeSiblings = async (live: LiveServer, spare: string) => {
   const accounts = `/api/v1/projects/${spare}/service-accounts`
   const service_account_id = await made(live, 'alice', accounts, { name: 'Sibling', slug: 'sibling' })
-  const { body } = await live.call('alice', 'POST', `${accounts}/${service_account_id}/keys`, { body: because })
+  const { body } = await live.ask('alice', createServiceAccountKey, { params: { project_id: spare, service_account_id }, body: because })
   const grant_id = newId('access grant')
   await live.sql(
     `insert into allocation_access_grants (id, allocation_id, project_id, grantee_user_id, ssh_key_id, epoch, created_at, created_by, updated_at)
@@ -237,7 +240,7 @@ const writeMachines = async (live: LiveServer) => {
   const { csr } = await nodeKeys()
   const { token } = await registeredNode(live, kind)
   // The other's: what is asked of it, and who is on it.
-  const { body: asked } = await live.call('ada', 'POST', `/api/v1/admin/nodes/${other.id}/probe`, { body: {} })
+  const { body: asked } = await live.ask('ada', probeNode, { params: { node_id: other.id } })
   const on_other = { other_task_id: asked.id as string, other_allocation_id: (await placedAllocation(live, other.id)).id as string }
   return { ...on_other, node, other, task_id: task_id as string, result, event, csr, enrolment_token: token }
 }

@@ -1,3 +1,4 @@
+import { readSharedRuntime } from '../../contract/src/shared-runtimes.ts'
 import { newId } from '../../server/src/kernel/ids.ts'
 import { typeOf } from '../../server/src/tokens/machine-class.ts'
 import { machineOn } from '../machine.ts'
@@ -40,8 +41,13 @@ const operatorOn = async (ground: Ground) => {
   const mint = async ({ typ = typeOf.shared_runtime_operator, claims = {}, row = {} }: Changed = {}): Promise<string> =>
     (await account.mint({ header: { typ }, claims: { ...said, ...claims }, row: { ...recorded, ...row } })).token
   const statusOf = async (token: string): Promise<number> => {
-    const path = `/api/v1/orgs/${home.org_id}/shared-app-runtimes/${id}`
-    return (await live.call(null, 'GET', path, { headers: { authorization: `Bearer ${token}` } }, url)).status
+    return (
+      await live.ask(null, readSharedRuntime, {
+        params: { org_id: home.org_id, shared_runtime_id: id },
+        headers: { authorization: `Bearer ${token}` },
+        base: url,
+      })
+    ).status
   }
   const notRefused = async (tokens: Readonly<Record<string, string>>): Promise<string[]> => {
     const found: string[] = []

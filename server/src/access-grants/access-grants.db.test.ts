@@ -1,3 +1,9 @@
+import { createAccessGrant } from '@gatehouse/contract/access-grants'
+import { replaceAllocationSshKeys } from '@gatehouse/contract/allocations'
+import { inviteToOrganization } from '@gatehouse/contract/invitations'
+import { removeProjectMember } from '@gatehouse/contract/members'
+import { deleteSshKey } from '@gatehouse/contract/ssh-keys'
+import { disableUser } from '@gatehouse/contract/users'
 import { describe, expect, test } from 'vitest'
 import { accessStage, stageFixture } from '../../../test/access-stage.ts'
 import { liveServer, seeded, serverFixture } from '../../../test/live-server.ts'
@@ -73,7 +79,7 @@ describe('letting somebody in', () => {
     const [first, second, his] = [await stage.key('asha'), await stage.key('asha'), await stage.key('axel')]
     const { id } = await stage.allocation('asha', [first])
     const grant = await stage.granted('asha', id, 'axel', his)
-    await stage.done(live.call('asha', 'PUT', `/api/v1/allocations/${id}/ssh-keys`, { body: { ssh_key_ids: [second.id] } }), 200)
+    await stage.done(live.ask('asha', replaceAllocationSshKeys, { params: { allocation_id: id }, body: { ssh_key_ids: [second.id] } }), 200)
     await stage.model.settle()
     expect(stage.onNode(id)).toEqual([second.fingerprint, his.fingerprint].sort())
     await stage.done(stage.revoke('asha', id, grant.id), 200)
@@ -152,7 +158,11 @@ describe('asking again', () => {
     const { id } = await stage.allocation()
     const other = await live.replica()
     const ask = (base: string) =>
-      live.call('asha', 'POST', stage.pathOf(id), { body: { grantee_user_id: user('axel'), ssh_key_id: his.id } }, base)
+      live.ask('asha', createAccessGrant, {
+        params: { allocation_id: id },
+        body: { grantee_user_id: user('axel'), ssh_key_id: his.id },
+        base,
+      })
     for (let round = 0; round < 5; round += 1) {
       const answers = await Promise.all([live.url, other.url, live.url, other.url].map(ask))
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 201])
@@ -177,8 +187,8 @@ describe('asking again', () => {
     const { id } = await stage.allocation()
     const sending = { body: { grantee_user_id: user('axel'), ssh_key_id: his.id }, headers: { 'idempotency-key': `once-${id}` } }
     const [first, second] = [
-      await live.call('asha', 'POST', stage.pathOf(id), sending),
-      await live.call('asha', 'POST', stage.pathOf(id), sending),
+      await live.ask('asha', createAccessGrant, { params: { allocation_id: id }, ...sending }),
+      await live.ask('asha', createAccessGrant, { params: { allocation_id: id }, ...sending }),
     ]
     expect([first.status, second.status]).toEqual([201, 201])
     expect(second.body).toEqual(first.body)
@@ -195,7 +205,7 @@ describe('two that share one key', () => {
     const grant = await stage.granted('asha', id, 'axel', granted)
     await stage.model.settle()
     expect(stage.onNode(id)).toEqual([owners.fingerprint])
-    await stage.done(live.call('asha', 'PUT', `/api/v1/allocations/${id}/ssh-keys`, { body: { ssh_key_ids: [] } }), 200)
+    await stage.done(live.ask('asha', replaceAllocationSshKeys, { params: { allocation_id: id }, body: { ssh_key_ids: [] } }), 200)
     await stage.model.settle()
     expect(stage.onNode(id)).toEqual([owners.fingerprint])
     await stage.done(stage.revoke('axel', id, grant.id), 200)
@@ -238,11 +248,14 @@ describe('SG-02 S4 for whom: refused, and nothing queued', () => {
       const { id } = await there.allocation()
       const keys = { bodo: await there.key('bodo'), axel: await there.key('axel'), aldo: await there.key('aldo') }
       const offer = { email: 'bodo@borealis.example', role_name: 'tenant_viewer' }
-      await there.done(place.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/invitations`, { body: offer }), 201)
+      await there.done(place.ask('alice', inviteToOrganization, { params: { org_id: org.aurora }, body: offer }), 201)
       expect(codes(await there.grant('amara', id, 'bodo', keys.bodo))).toEqual([409, 'grantee_not_member'])
-      await there.done(place.call('amara', 'DELETE', `/api/v1/projects/${project.aurora}/members/${user('axel')}`, { body: {} }), 204)
+      await there.done(
+        place.ask('amara', removeProjectMember, { params: { project_id: project.aurora, user_id: user('axel') }, body: {} }),
+        204,
+      )
       expect(codes(await there.grant('amara', id, 'axel', keys.axel))).toEqual([409, 'grantee_not_member'])
-      await there.done(place.call('ada', 'POST', `/api/v1/admin/users/${user('aldo')}/disable`, { body: { reason: 'gone' } }), 200)
+      await there.done(place.ask('ada', disableUser, { params: { user_id: user('aldo') }, body: { reason: 'gone' } }), 200)
       expect(codes(await there.grant('amara', id, 'aldo', keys.aldo))).toEqual([409, 'grantee_not_member'])
       expect(await place.sql('select from allocation_access_grants')).toEqual([])
     } finally {
@@ -254,7 +267,7 @@ describe('SG-02 S4 for whom: refused, and nothing queued', () => {
   test('SG-02 the key of somebody else, a deleted one and an unknown one are not found', async () => {
     expect(await refusedFor('axel', await stage.key('aldo'))).toEqual([404, 'ssh_key_not_found'])
     const gone = await stage.key('axel')
-    await stage.done(live.call('axel', 'DELETE', `/api/v1/ssh-keys/${gone.id}`, { body: {} }), 204)
+    await stage.done(live.ask('axel', deleteSshKey, { params: { ssh_key_id: gone.id }, body: {} }), 204)
     expect(await refusedFor('axel', gone)).toEqual([404, 'ssh_key_not_found'])
     expect(await refusedFor('axel', { id: user('nothing'), fingerprint: '' })).toEqual([404, 'ssh_key_not_found'])
   })

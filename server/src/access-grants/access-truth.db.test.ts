@@ -1,3 +1,6 @@
+import { createAccessGrant, listAccessGrants } from '@gatehouse/contract/access-grants'
+import { replaceAllocationSshKeys } from '@gatehouse/contract/allocations'
+import { retireNode } from '@gatehouse/contract/nodes'
 import { describe, expect, test } from 'vitest'
 import { accessStage, stageFixture } from '../../../test/access-stage.ts'
 import { type Alteration, alteredDatabase } from '../../../test/altered-database.ts'
@@ -20,8 +23,8 @@ const entered = async () => {
   return { his, id, grant }
 }
 const told = async (id: string, grant_id: string, base = live.url) => {
-  const { body } = await live.call('amara', 'GET', stage.pathOf(id), {}, base)
-  const { state, runtime_sync } = body.items.find((each: { id: string }) => each.id === grant_id)
+  const { body } = await live.ask('amara', listAccessGrants, { params: { allocation_id: id }, base })
+  const { state, runtime_sync } = body.items.find(({ id }) => id === grant_id)!
   return [state, runtime_sync.status]
 }
 
@@ -101,7 +104,7 @@ describe('a node that is gone for good', () => {
     await apart.model.step()
     await apart.model.step()
     expect(await apart.seen(id, grant.id)).toMatchObject({ state: 'ending', end_cause: 'allocation_failed' })
-    expect((await live.call('ada', 'POST', `/api/v1/admin/nodes/${apart.node.id}/retire`, { body: { reason: 'sold' } })).status).toBe(200)
+    expect((await live.ask('ada', retireNode, { params: { node_id: apart.node.id }, body: { reason: 'sold' } })).status).toBe(200)
     expect(await apart.seen(id, grant.id)).toMatchObject({ state: 'ending', runtime_sync: { status: 'failed' } })
     await apart.stop()
   })
@@ -116,8 +119,8 @@ describe('the checks of who and for whom can say red', () => {
       rows: (rows) => rows.map((row) => ({ ...(row as object), owner_user_id: user('axel') })),
     })
     const body = { grantee_user_id: user('aldo'), ssh_key_id: key.id }
-    expect((await live.call('axel', 'POST', stage.pathOf(id), { body })).status).toBe(403)
-    expect((await live.call('axel', 'POST', stage.pathOf(id), { body }, generous.url)).status).toBe(201)
+    expect((await live.ask('axel', createAccessGrant, { params: { allocation_id: id }, body })).status).toBe(403)
+    expect((await live.ask('axel', createAccessGrant, { params: { allocation_id: id }, body, base: generous.url })).status).toBe(201)
   })
 
   test('SG-02 S4 they find a build that takes everybody for a member, and one that takes any key', async () => {
@@ -129,7 +132,7 @@ describe('the checks of who and for whom can say red', () => {
       rows: (rows) => rows.map((row) => ({ ...(row as object), user_id: user('axel') })),
     })
     const ask = (grantee: string, ssh_key_id: string, base: string) =>
-      live.call('asha', 'POST', stage.pathOf(id), { body: { grantee_user_id: user(grantee), ssh_key_id } }, base)
+      live.ask('asha', createAccessGrant, { params: { allocation_id: id }, body: { grantee_user_id: user(grantee), ssh_key_id }, base })
     expect((await ask('bodo', bodos.id, live.url)).status).toBe(409)
     expect((await ask('axel', aldos.id, live.url)).status).toBe(404)
     expect((await ask('bodo', bodos.id, everybody.url)).status).toBe(201)
@@ -142,7 +145,8 @@ describe('the checks of who and for whom can say red', () => {
       of: 'join allocation_access_grants g on g.allocation_id = open.id',
       rows: (rows) => rows.filter((row) => (row as { grant_id: string | null }).grant_id === null),
     })
-    const replace = (base: string) => live.call('asha', 'PUT', `/api/v1/allocations/${id}/ssh-keys`, { body: { ssh_key_ids: [] } }, base)
+    const replace = (base: string) =>
+      live.ask('asha', replaceAllocationSshKeys, { params: { allocation_id: id }, body: { ssh_key_ids: [] }, base })
     await replace(live.url)
     await stage.model.settle()
     expect(stage.onNode(id)).toEqual([his.fingerprint])

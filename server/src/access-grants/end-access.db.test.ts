@@ -1,3 +1,9 @@
+import { createAccessGrant } from '@gatehouse/contract/access-grants'
+import { releaseAllocation } from '@gatehouse/contract/allocations'
+import { removeOrganizationMember, removeProjectMember } from '@gatehouse/contract/members'
+import { retireNode } from '@gatehouse/contract/nodes'
+import { deleteSshKey } from '@gatehouse/contract/ssh-keys'
+import { disableUser } from '@gatehouse/contract/users'
 import { describe, expect, test } from 'vitest'
 import { accessStage, type StagedKey, stageFixture } from '../../../test/access-stage.ts'
 import { alteredDatabase } from '../../../test/altered-database.ts'
@@ -39,29 +45,29 @@ const endings: Readonly<Record<string, { cause: string; by: Ending; status: numb
     cause: 'project_membership_ended',
     status: 204,
     by: ({ id }, _key, _allocation, base) =>
-      live.call('amara', 'DELETE', `/api/v1/projects/${project.aurora}/members/${id}`, { body: {} }, base),
+      live.ask('amara', removeProjectMember, { params: { project_id: project.aurora, user_id: id }, body: {}, base }),
   },
   'leaving the organization': {
     cause: 'tenant_membership_ended',
     status: 204,
-    by: ({ id }, _key, _allocation, base) => live.call('alice', 'DELETE', `/api/v1/orgs/${org.aurora}/members/${id}`, { body: {} }, base),
+    by: ({ id }, _key, _allocation, base) =>
+      live.ask('alice', removeOrganizationMember, { params: { org_id: org.aurora, user_id: id }, body: {}, base }),
   },
   'deleting the key': {
     cause: 'key_deleted',
     status: 204,
-    by: ({ subject }, { id }, _allocation, base) => live.call(subject, 'DELETE', `/api/v1/ssh-keys/${id}`, { body: {} }, base),
+    by: ({ subject }, { id }, _allocation, base) => live.ask(subject, deleteSshKey, { params: { ssh_key_id: id }, body: {}, base }),
   },
   'disabling the person': {
     cause: 'user_disabled',
     status: 200,
-    by: ({ id }, _key, _allocation, base) =>
-      live.call('ada', 'POST', `/api/v1/admin/users/${id}/disable`, { body: { reason: 'gone' } }, base),
+    by: ({ id }, _key, _allocation, base) => live.ask('ada', disableUser, { params: { user_id: id }, body: { reason: 'gone' }, base }),
   },
   'releasing the allocation': {
     cause: 'allocation_released',
     status: 202,
     keeps_entries: true,
-    by: (_person, _key, id, base) => live.call('asha', 'POST', `/api/v1/allocations/${id}/release`, { body: {} }, base),
+    by: (_person, _key, id, base) => live.ask('asha', releaseAllocation, { params: { allocation_id: id }, body: {}, base }),
   },
 }
 
@@ -133,7 +139,7 @@ describe('S11 what access rests on ends, and access with it', () => {
     const { id } = await apart.allocation()
     const grant = await apart.granted('asha', id, 'axel', key)
     await apart.model.settle()
-    await apart.done(live.call('ada', 'POST', `/api/v1/admin/nodes/${apart.node.id}/retire`, { body: { reason: 'burnt' } }), 200)
+    await apart.done(live.ask('ada', retireNode, { params: { node_id: apart.node.id }, body: { reason: 'burnt' } }), 200)
     expect(await apart.seen(id, grant.id)).toMatchObject({ state: 'ending', end_cause: 'node_retired', runtime_sync: { status: 'failed' } })
     const [row] = await apart.recordOf('allocation.access_grant.revoke', grant.id)
     expect(row).toMatchObject({ metadata: { cause: 'node_retired' } })
@@ -219,7 +225,7 @@ describe('while a grant is being made', () => {
     const key = await stage.key(person.subject)
     const { id } = await stage.allocation()
     const ask = (base?: string) =>
-      live.call('asha', 'POST', stage.pathOf(id), { body: { grantee_user_id: person.id, ssh_key_id: key.id } }, base)
+      live.ask('asha', createAccessGrant, { params: { allocation_id: id }, body: { grantee_user_id: person.id, ssh_key_id: key.id }, base })
     return { person, key, id, ask }
   }
 

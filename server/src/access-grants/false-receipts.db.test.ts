@@ -1,3 +1,4 @@
+import { releaseAllocation } from '@gatehouse/contract/allocations'
 import type { SignedTask, TaskResult } from '@gatehouse/contract/node-tasks'
 import { expect, test } from 'vitest'
 import { stageFixture } from '../../../test/access-stage.ts'
@@ -71,7 +72,7 @@ test('SG-19 SG-20 a receipt that tells of other keys or grants than those of the
   expect(await toldOf(id, grant.id)).toEqual(['ending', 'pending'])
   expect((await say(right))?.status).toBe(200)
   expect(await toldOf(id, grant.id)).toEqual(['revoked', 'applied'])
-  await live.call('asha', 'POST', `/api/v1/allocations/${id}/release`, { body: {} })
+  await live.ask('asha', releaseAllocation, { params: { allocation_id: id }, body: {} })
   const [away] = (await stage.model.wait()).body.tasks as SignedTask[]
   const left = { applied_generation: away!.generation, fingerprints: [his.fingerprint as `SHA256:${string}`] }
   expect((await stage.model.report(away!, { outcome: 'completed', generation: away!.generation, receipt: left }))?.status).toBe(403)

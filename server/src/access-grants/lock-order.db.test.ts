@@ -1,3 +1,6 @@
+import { nameAllocationOwner } from '@gatehouse/contract/allocations'
+import { removeProjectMember } from '@gatehouse/contract/members'
+import { deleteSshKey } from '@gatehouse/contract/ssh-keys'
 import { expect, test } from 'vitest'
 import { stageFixture } from '../../../test/access-stage.ts'
 import { crowd } from '../../../test/crowd.ts'
@@ -26,14 +29,16 @@ test('SG-11 who owns one allocation and enters a later one leaves while a key go
     const [leaving, staying] = await crowd(live, 2)
     const low = (await stage.allocation('asha', [], false)).id
     const high = (await stage.allocation('asha', [], false)).id
-    expect((await live.call('aldo', 'PUT', `/api/v1/allocations/${low}/owner`, { body: { user_id: leaving!.id } })).status).toBe(200)
+    expect((await live.ask('aldo', nameAllocationOwner, { params: { allocation_id: low }, body: { user_id: leaving!.id } })).status).toBe(
+      200,
+    )
     const [his, other] = [await stage.key(leaving!.subject), await stage.key(staying!.subject)]
     await stage.granted('aldo', high, leaving!.id, his)
     await stage.granted('aldo', low, staying!.id, other)
     await stage.granted('aldo', high, staying!.id, other)
     const ended = await Promise.all([
-      live.call('amara', 'DELETE', `/api/v1/projects/${project.aurora}/members/${leaving!.id}`, { body: {} }),
-      live.call(staying!.subject, 'DELETE', `/api/v1/ssh-keys/${other.id}`, { body: {} }, second.url),
+      live.ask('amara', removeProjectMember, { params: { project_id: project.aurora, user_id: leaving!.id }, body: {} }),
+      live.ask(staying!.subject, deleteSshKey, { params: { ssh_key_id: other.id }, body: {}, base: second.url }),
     ])
     expect(ended.map(({ status }) => Math.floor(status / 100))).toEqual([2, 2])
     expect(await live.sql('select owner_user_id from allocations where id = $1', [low])).toEqual([{ owner_user_id: null }])

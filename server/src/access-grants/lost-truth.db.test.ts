@@ -1,3 +1,5 @@
+import { createAllocation, readAllocation, releaseAllocation } from '@gatehouse/contract/allocations'
+import { retireNode } from '@gatehouse/contract/nodes'
 import { expect, test } from 'vitest'
 import { type AccessStage, accessStage } from '../../../test/access-stage.ts'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
@@ -12,7 +14,7 @@ const toldOf = async (stage: AccessStage, id: string, grant_id: string) => {
   const { state, runtime_sync } = await stage.seen(id, grant_id)
   return [state, runtime_sync.status]
 }
-const allocationOf = async (id: string) => (await live.call('amara', 'GET', `/api/v1/allocations/${id}`)).body
+const allocationOf = async (id: string) => (await live.ask('amara', readAllocation, { params: { allocation_id: id } })).body
 
 test('SG-20 a node that is retired before it has said that nothing is left leaves grants that were never confirmed to be gone', async () => {
   const stage = await accessStage(live, { fail: ({ type }) => (type.endsWith('install_authorized_keys') ? 'fsync_failed' : undefined) })
@@ -23,7 +25,7 @@ test('SG-20 a node that is retired before it has said that nothing is left leave
   await stage.model.step()
   expect(await allocationOf(id)).toMatchObject({ state: 'failed', failure: 'fsync_failed' })
   expect(await toldOf(stage, id, grant.id)).toEqual(['ending', 'pending'])
-  await stage.done(live.call('ada', 'POST', `/api/v1/admin/nodes/${stage.node.id}/retire`, { body: { reason: 'gone' } }), 200)
+  await stage.done(live.ask('ada', retireNode, { params: { node_id: stage.node.id }, body: { reason: 'gone' } }), 200)
   expect(await toldOf(stage, id, grant.id)).toEqual(['ending', 'failed'])
   stage.stop()
 })
@@ -34,11 +36,11 @@ test('SG-20 a node’s own word for what failed is no sign that the node is gone
   const { id } = await stage.allocation()
   const grant = await stage.granted('asha', id, 'axel', his)
   await stage.model.settle()
-  await live.call('asha', 'POST', `/api/v1/allocations/${id}/release`, { body: {} })
+  await live.ask('asha', releaseAllocation, { params: { allocation_id: id }, body: {} })
   const [task] = (await stage.model.wait()).body.tasks
   await stage.model.report(task, { outcome: 'failed', generation: task.generation, failure: 'node_retired' })
   expect(await toldOf(stage, id, grant.id)).toEqual(['ending', 'failed'])
-  await live.call('asha', 'POST', `/api/v1/allocations/${id}/release`, { body: {} })
+  await live.ask('asha', releaseAllocation, { params: { allocation_id: id }, body: {} })
   await stage.model.settle()
   expect((await allocationOf(id)).state).toBe('released')
   expect(await toldOf(stage, id, grant.id)).toEqual(['revoked', 'applied'])
@@ -49,7 +51,7 @@ test('SG-20 after a restore nothing counts as applied until a node has been aske
   const stage = await accessStage(live, {}, { region: 'eu-3' })
   const his = await stage.key('axel')
   const body = { project_id: project.aurora, name: 'waits', region: 'nowhere', sku: 'h100', gpus: 1 }
-  const waiting = await stage.done(live.call('asha', 'POST', '/api/v1/allocations', { body }), 201)
+  const waiting = await stage.done(live.ask('asha', createAllocation, { body }), 201)
   const early = await stage.granted('asha', waiting.id, 'axel', his)
   const { id } = await stage.allocation()
   const grant = await stage.granted('asha', id, 'axel', his)

@@ -1,3 +1,7 @@
+import { createAccessGrant, listAccessGrants, revokeAccessGrant } from '@gatehouse/contract/access-grants'
+import { nameAllocationOwner, releaseAllocation } from '@gatehouse/contract/allocations'
+import { addProjectMember, removeOrganizationMember, removeProjectMember } from '@gatehouse/contract/members'
+import { deleteSshKey, listMemberSshKeys } from '@gatehouse/contract/ssh-keys'
 import { describe, expect, test } from 'vitest'
 import { stageFixture } from '../../../test/access-stage.ts'
 import { crowd } from '../../../test/crowd.ts'
@@ -73,11 +77,11 @@ describe('S3 who may let people in, and take it back', () => {
     const { id } = await stage.allocation('asha')
     const grant = await stage.granted('asha', id, 'axel', his)
     expect((await stage.revoke('asha', id, grant.id)).status).toBe(200)
-    await stage.done(live.call('amara', 'PUT', `/api/v1/allocations/${id}/owner`, { body: { user_id: user('axel') } }), 200)
+    await stage.done(live.ask('amara', nameAllocationOwner, { params: { allocation_id: id }, body: { user_id: user('axel') } }), 200)
     const key = await stage.key('aldo')
     expect(codes(await stage.grant('asha', id, 'aldo', key))).toEqual(denied('permission_denied'))
     expect((await stage.grant('axel', id, 'aldo', key)).status).toBe(201)
-    await stage.done(live.call('amara', 'PUT', `/api/v1/allocations/${id}/owner`, { body: { user_id: user('amara') } }), 200)
+    await stage.done(live.ask('amara', nameAllocationOwner, { params: { allocation_id: id }, body: { user_id: user('amara') } }), 200)
     expect(codes(await stage.grant('axel', id, 'aldo', key))).toEqual(denied('permission_denied'))
   })
 
@@ -91,20 +95,21 @@ describe('S3 who may let people in, and take it back', () => {
     const { id } = await stage.allocation(owner!.subject)
     const key = await stage.key('aldo')
     const grant = await stage.granted(owner!.subject, id, 'aldo', key)
-    await stage.done(live.call('amara', 'DELETE', `/api/v1/projects/${project.aurora}/members/${owner!.id}`, { body: {} }), 204)
+    await stage.done(live.ask('amara', removeProjectMember, { params: { project_id: project.aurora, user_id: owner!.id }, body: {} }), 204)
     const tries = async () => [
       codes(await stage.grant(owner!.subject, id, 'aldo', key)),
       codes(await stage.revoke(owner!.subject, id, grant.id)),
     ]
     expect(await tries()).toEqual([denied('membership_missing'), denied('membership_missing')])
     await stage.done(
-      live.call('amara', 'POST', `/api/v1/projects/${project.aurora}/members`, {
+      live.ask('amara', addProjectMember, {
+        params: { project_id: project.aurora },
         body: { user_id: owner!.id, role_name: 'project_viewer' },
       }),
       201,
     )
     expect(await tries()).toEqual([denied('permission_denied'), denied('permission_denied')])
-    await stage.done(live.call('alice', 'DELETE', `/api/v1/orgs/${org.aurora}/members/${owner!.id}`, { body: {} }), 204)
+    await stage.done(live.ask('alice', removeOrganizationMember, { params: { org_id: org.aurora, user_id: owner!.id }, body: {} }), 204)
     expect(await tries()).toEqual([unseen, unseen])
   })
 
@@ -133,9 +138,13 @@ describe('S3 who may let people in, and take it back', () => {
       const { token } = await mint({ claims: { scope: scope.join(' ') }, row: { scope: `'{${scope.join(',')}}'` } })
       const headers = { authorization: `Bearer ${token}` }
       const asked = [
-        await live.call(null, 'POST', stage.pathOf(id), { body: { grantee_user_id: user('axel'), ssh_key_id: his.id }, headers }),
-        await live.call(null, 'DELETE', `${stage.pathOf(id)}/${grant.id}`, { body: {}, headers }),
-        await live.call(null, 'GET', stage.pathOf(id), { headers }),
+        await live.ask(null, createAccessGrant, {
+          params: { allocation_id: id },
+          body: { grantee_user_id: user('axel'), ssh_key_id: his.id },
+          headers,
+        }),
+        await live.ask(null, revokeAccessGrant, { params: { allocation_id: id, grant_id: grant.id }, body: {}, headers }),
+        await live.ask(null, listAccessGrants, { params: { allocation_id: id }, headers }),
       ]
       expect(asked.map(codes)).toEqual(asked.map(() => denied('permission_denied')))
     }
@@ -192,7 +201,7 @@ describe('who sees grants', () => {
 
 describe('SG-17 a member’s keys, for those who may let him in', () => {
   const keysOf = (person: string, member: string, project_id: string = project.aurora) =>
-    live.call(person, 'GET', `/api/v1/projects/${project_id}/members/${user(member)}/ssh-keys`)
+    live.ask(person, listMemberSshKeys, { params: { project_id, user_id: user(member) } })
 
   test.each(Object.entries(who).filter(([person]) => person !== 'asha'))('SG-17 as asked by %s', async (person, expected) => {
     const answered = await keysOf(person, 'axel')
@@ -202,7 +211,7 @@ describe('SG-17 a member’s keys, for those who may let him in', () => {
       expect(key).toMatchObject({ user_id: user('axel'), key_type: 'ssh-ed25519', fingerprint: his.fingerprint })
       // Type and fingerprint, and no key.
       expect(answered.text).not.toContain('AAAA')
-      expect(Object.keys(key).sort()).toEqual(['bits', 'created_at', 'fingerprint', 'id', 'key_type', 'name', 'user_id'])
+      expect(Object.keys(key!).sort()).toEqual(['bits', 'created_at', 'fingerprint', 'id', 'key_type', 'name', 'user_id'])
       return
     }
     expect(codes(answered)).toEqual(expected === unseen ? [404, 'project_not_found'] : expected)
@@ -213,7 +222,7 @@ describe('SG-17 a member’s keys, for those who may let him in', () => {
     expect(codes(await keysOf('asha', 'axel'))).toEqual(denied('permission_denied'))
     const { id } = await stage.allocation('asha')
     expect((await keysOf('asha', 'axel')).status).toBe(200)
-    await stage.done(live.call('asha', 'POST', `/api/v1/allocations/${id}/release`, { body: {} }), 202)
+    await stage.done(live.ask('asha', releaseAllocation, { params: { allocation_id: id }, body: {} }), 202)
     expect(codes(await keysOf('asha', 'axel'))).toEqual(denied('permission_denied'))
   })
 
@@ -221,7 +230,7 @@ describe('SG-17 a member’s keys, for those who may let him in', () => {
     expect(codes(await keysOf('amara', 'anna'))).toEqual([404, 'member_not_found'])
     expect(codes(await keysOf('amara', 'bodo'))).toEqual([404, 'member_not_found'])
     const gone = await stage.key('aldo')
-    await stage.done(live.call('aldo', 'DELETE', `/api/v1/ssh-keys/${gone.id}`, { body: {} }), 204)
+    await stage.done(live.ask('aldo', deleteSshKey, { params: { ssh_key_id: gone.id }, body: {} }), 204)
     expect((await keysOf('amara', 'aldo')).text).not.toContain(gone.id)
   })
 })

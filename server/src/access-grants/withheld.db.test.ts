@@ -1,3 +1,5 @@
+import { listAccessGrants } from '@gatehouse/contract/access-grants'
+import { createAllocation } from '@gatehouse/contract/allocations'
 import { describe, expect, test } from 'vitest'
 import { stageFixture } from '../../../test/access-stage.ts'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
@@ -8,8 +10,8 @@ const stage = stageFixture(live)
 
 /** As the platform sees it, which sees what rests as well. */
 const told = async (id: string, grant_id: string) => {
-  const { body } = await live.call('ada', 'GET', stage.pathOf(id))
-  const { state, withheld, runtime_sync } = body.items.find((each: { id: string }) => each.id === grant_id)
+  const { body } = await live.ask('ada', listAccessGrants, { params: { allocation_id: id } })
+  const { state, withheld, runtime_sync } = body.items.find(({ id }) => id === grant_id)!
   return [state, withheld, runtime_sync.status]
 }
 const move = async (who: string, path: string) =>
@@ -29,7 +31,7 @@ describe('grants in a place that rests', () => {
       const former = await stage.granted('asha', id, 'axel', await stage.key('axel'))
       await stage.done(stage.revoke('asha', id, former.id), 200)
       await stage.model.settle()
-      const { body: young } = await live.call('asha', 'POST', '/api/v1/allocations', {
+      const { body: young } = await live.ask('asha', createAllocation, {
         body: { project_id: project.aurora, name: 'young', region: 'eu-1', sku: 'h100', gpus: 1 },
       })
       const early = await stage.granted('asha', young.id, 'axel', his)

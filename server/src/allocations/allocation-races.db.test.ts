@@ -1,3 +1,8 @@
+import { createAccessGrant, revokeAccessGrant } from '@gatehouse/contract/access-grants'
+import { nameAllocationOwner, releaseAllocation, replaceAllocationSshKeys } from '@gatehouse/contract/allocations'
+import { addProjectMember, removeProjectMember } from '@gatehouse/contract/members'
+import { deleteSshKey } from '@gatehouse/contract/ssh-keys'
+import { disableUser, enableUser } from '@gatehouse/contract/users'
 import { expect, test } from 'vitest'
 import { keyOf } from '../../../test/access-stage.ts'
 import { sceneOn } from '../../../test/allocation-scene.ts'
@@ -12,8 +17,6 @@ const live = serverFixture({}, async (live) => {
   doors = [live.url, (await live.replica()).url, (await live.replica()).url]
 })
 const scene = fixture(() => sceneOn(live, 1024))
-
-const path = (id: string, more = '') => `/api/v1/allocations/${id}${more}`
 /** The keys that may enter by the tables, apart from whatever was sent. */
 const wantedBy = async (id: string) =>
   (
@@ -34,17 +37,17 @@ test('SG-06 SG-10 whatever is changed at the same moment, at whichever server: t
   for (let round = 0; round < 3; round += 1) {
     const sets = [[a.id], [b.id], [a.id, b.id], []]
     const answers = await Promise.all([
-      ...sets.map((ssh_key_ids, index) => live.call('asha', 'PUT', path(id, '/ssh-keys'), { body: { ssh_key_ids } }, at(index))),
-      ...[c, d].map((key, index) =>
-        live.call(
-          'amara',
-          'POST',
-          path(id, '/access-grants'),
-          { body: { grantee_user_id: user(index === 0 ? 'axel' : 'aldo'), ssh_key_id: key.id } },
-          at(index + round),
-        ),
+      ...sets.map((ssh_key_ids, index) =>
+        live.ask('asha', replaceAllocationSshKeys, { params: { allocation_id: id }, body: { ssh_key_ids }, base: at(index) }),
       ),
-      live.call('amara', 'PUT', path(id, '/owner'), { body: { user_id: user('asha') } }, at(round)),
+      ...[c, d].map((key, index) =>
+        live.ask('amara', createAccessGrant, {
+          params: { allocation_id: id },
+          body: { grantee_user_id: user(index === 0 ? 'axel' : 'aldo'), ssh_key_id: key.id },
+          base: at(index + round),
+        }),
+      ),
+      live.ask('amara', nameAllocationOwner, { params: { allocation_id: id }, body: { user_id: user('asha') }, base: at(round) }),
       scene.node.step().then(() => ({ status: 200, text: '' })),
     ])
     for (const { status, text } of answers) expect([status, text]).toEqual([expect.toBeOneOf([200, 201]), text])
@@ -52,7 +55,9 @@ test('SG-06 SG-10 whatever is changed at the same moment, at whichever server: t
       id,
     ])
     await Promise.all([
-      ...grants.map((grant, index) => live.call('amara', 'DELETE', path(id, `/access-grants/${grant.id}`), { body: {} }, at(index))),
+      ...grants.map((grant, index) =>
+        live.ask('amara', revokeAccessGrant, { params: { allocation_id: id, grant_id: grant.id }, body: {}, base: at(index) }),
+      ),
       scene.node.step(),
     ])
     await scene.node.settle()
@@ -68,18 +73,22 @@ test('SG-06 SG-10 whatever is changed at the same moment, at whichever server: t
 })
 
 test('SG-11 S11 asked for with a key while the key, the membership or the person goes: in the end nobody enters with it', async () => {
-  const members = `/api/v1/projects/${project.aurora}/members`
   const gone: [string, (key: { id: string }) => Promise<unknown>, () => Promise<unknown>][] = [
-    ['key', ({ id }) => live.call('aldo', 'DELETE', `/api/v1/ssh-keys/${id}`, { body: {} }, doors[1]), async () => {}],
+    ['key', ({ id }) => live.ask('aldo', deleteSshKey, { params: { ssh_key_id: id }, body: {}, base: doors[1] }), async () => {}],
     [
       'membership',
-      () => live.call('amara', 'DELETE', `${members}/${user('aldo')}`, { body: {} }, doors[1]),
-      () => live.call('amara', 'POST', members, { body: { user_id: user('aldo'), role_name: 'project_member' } }),
+      () =>
+        live.ask('amara', removeProjectMember, { params: { project_id: project.aurora, user_id: user('aldo') }, body: {}, base: doors[1] }),
+      () =>
+        live.ask('amara', addProjectMember, {
+          params: { project_id: project.aurora },
+          body: { user_id: user('aldo'), role_name: 'project_member' },
+        }),
     ],
     [
       'person',
-      () => live.call('ada', 'POST', `/api/v1/admin/users/${user('aldo')}/disable`, { body: { reason: 'race' } }, doors[1]),
-      () => live.call('ada', 'POST', `/api/v1/admin/users/${user('aldo')}/enable`, { body: { reason: 'over' } }),
+      () => live.ask('ada', disableUser, { params: { user_id: user('aldo') }, body: { reason: 'race' }, base: doors[1] }),
+      () => live.ask('ada', enableUser, { params: { user_id: user('aldo') }, body: { reason: 'over' } }),
     ],
   ]
   for (let round = 0; round < 3; round += 1)
@@ -104,7 +113,7 @@ test('SG-23 released by several at once, and while the node reports: once, and i
     const { body } = await scene.ask()
     if (round % 2 === 1) await scene.node.step()
     const answers = await Promise.all([
-      ...doors.map((door) => live.call('asha', 'POST', path(body.id, '/release'), { body: {} }, door)),
+      ...doors.map((door) => live.ask('asha', releaseAllocation, { params: { allocation_id: body.id }, body: {}, base: door })),
       scene.node.step().then(() => undefined),
     ])
     const statuses = answers.flatMap((answer) => (answer ? [answer.status] : []))

@@ -1,3 +1,15 @@
+import { revokeAccessGrant } from '@gatehouse/contract/access-grants'
+import {
+  createAllocation,
+  listAllocations,
+  nameAllocationOwner,
+  readAllocation,
+  releaseAllocation,
+  replaceAllocationSshKeys,
+} from '@gatehouse/contract/allocations'
+import { createOrganizationConstraint } from '@gatehouse/contract/constraints'
+import { addProjectMember, removeProjectMember } from '@gatehouse/contract/members'
+import { deleteSshKey } from '@gatehouse/contract/ssh-keys'
 import { describe, expect, test } from 'vitest'
 import { automationKey, keyOf } from '../../../test/access-stage.ts'
 import { sceneOn } from '../../../test/allocation-scene.ts'
@@ -111,7 +123,7 @@ describe('the way of an allocation', () => {
       const again = await scene.release(id)
       expect([again.status, again.body.code, again.body.details]).toEqual([409, 'state_conflict', { state }])
       expect(refused(await scene.setKeys(id, []))).toEqual([409, 'allocation_not_active', undefined])
-      const named = await live.call('amara', 'PUT', scene.path(id, '/owner'), { body: { user_id: user('axel') } })
+      const named = await live.ask('amara', nameAllocationOwner, { params: { allocation_id: id }, body: { user_id: user('axel') } })
       expect(refused(named)).toEqual([409, 'allocation_not_active', undefined])
       await scene.node.settle()
     }
@@ -155,7 +167,9 @@ describe('its keys', () => {
     expect(scene.keysOn(id)).toContain(first.fingerprint)
     await scene.node.settle()
     expect(scene.keysOn(id)).toEqual([second.fingerprint, robot.fingerprint, granted.fingerprint].sort())
-    expect((await live.call('amara', 'DELETE', scene.path(id, `/access-grants/${grant.body.id}`), { body: {} })).status).toBe(200)
+    expect((await live.ask('amara', revokeAccessGrant, { params: { allocation_id: id, grant_id: grant.body.id }, body: {} })).status).toBe(
+      200,
+    )
     await scene.node.settle()
     expect(scene.keysOn(id)).toEqual([second.fingerprint, robot.fingerprint].sort())
     const [row] = await live.sql<{ metadata: Record<string, unknown> }>(
@@ -174,7 +188,7 @@ describe('its keys', () => {
     await scene.setKeys(id, [])
     await scene.node.settle()
     expect(scene.keysOn(id)).toEqual([own.fingerprint])
-    await live.call('asha', 'DELETE', scene.path(id, `/access-grants/${grant.body.id}`), { body: {} })
+    await live.ask('asha', revokeAccessGrant, { params: { allocation_id: id, grant_id: grant.body.id }, body: {} })
     await scene.node.settle()
     expect(scene.keysOn(id)).toEqual([])
   })
@@ -184,7 +198,7 @@ describe('its keys', () => {
     const before = await live.sql('select id from node_tasks where allocation_id = $1', [id])
     const foreign = await automationKey(live, project.borealis, 'birgit')
     const deleted = await keyOf(live, 'asha')
-    await live.call('asha', 'DELETE', `/api/v1/ssh-keys/${deleted.id}`, { body: {} })
+    await live.ask('asha', deleteSshKey, { params: { ssh_key_id: deleted.id }, body: {} })
     const others = [(await keyOf(live, 'amara')).id, foreign.id, deleted.id, nobody]
     const answers = []
     for (const each of others) {
@@ -206,7 +220,8 @@ describe('its keys', () => {
 })
 
 describe('its owner', () => {
-  const name = (id: string, who: string, user_id: string) => live.call(who, 'PUT', scene.path(id, '/owner'), { body: { user_id } })
+  const name = (id: string, who: string, user_id: string) =>
+    live.ask(who, nameAllocationOwner, { params: { allocation_id: id }, body: { user_id } })
 
   test('SG-18 the former owner’s keys end when another is named, and he has nothing over it any more', async () => {
     const [own, robot] = [await keyOf(live, 'asha'), await automationKey(live)]
@@ -234,12 +249,16 @@ describe('its owner', () => {
   test('SG-03 SG-11 SG-18 S3 who has left the project owns nothing there, and also not when he comes back', async () => {
     const own = await keyOf(live, 'aldo')
     const id = await scene.active({ ssh_key_ids: [own.id] }, 'aldo')
-    const members = `/api/v1/projects/${project.aurora}/members`
-    expect((await live.call('amara', 'DELETE', `${members}/${user('aldo')}`, { body: {} })).status).toBe(204)
+    expect(
+      (await live.ask('amara', removeProjectMember, { params: { project_id: project.aurora, user_id: user('aldo') }, body: {} })).status,
+    ).toBe(204)
     await scene.node.settle()
     expect(await scene.read(id)).toMatchObject({ owner_user_id: null, ssh_key_ids: [], runtime_sync: { status: 'applied' } })
     expect(scene.keysOn(id)).toEqual([])
-    const back = await live.call('amara', 'POST', members, { body: { user_id: user('aldo'), role_name: 'project_member' } })
+    const back = await live.ask('amara', addProjectMember, {
+      params: { project_id: project.aurora },
+      body: { user_id: user('aldo'), role_name: 'project_member' },
+    })
     expect(back.status).toBe(201)
     expect(refused(await scene.setKeys(id, [own.id], 'aldo'))).toEqual([403, 'insufficient_permissions', 'permission_denied'])
     expect(refused(await scene.grant(id, user('aldo'), own.id, 'aldo'))).toEqual([403, 'insufficient_permissions', 'permission_denied'])
@@ -263,19 +282,19 @@ describe('a service account', () => {
     const { id } = asked.body
     await scene.node.settle()
     expect(scene.keysOn(id)).toEqual([robot.fingerprint])
-    const replaced = await live.call(null, 'PUT', scene.path(id, '/ssh-keys'), { headers, body: { ssh_key_ids: [] } })
+    const replaced = await live.ask(null, replaceAllocationSshKeys, { params: { allocation_id: id }, headers, body: { ssh_key_ids: [] } })
     expect(refused(replaced)).toEqual([403, 'insufficient_permissions', 'permission_denied'])
-    const named = await live.call('amara', 'PUT', scene.path(id, '/owner'), { body: { user_id: user('asha') } })
+    const named = await live.ask('amara', nameAllocationOwner, { params: { allocation_id: id }, body: { user_id: user('asha') } })
     expect([named.status, named.body.owner_user_id]).toEqual([200, user('asha')])
 
-    const elsewhere = await live.call('birgit', 'POST', '/api/v1/allocations', {
+    const elsewhere = await live.ask('birgit', createAllocation, {
       body: { project_id: project.borealis, name: 'theirs', ...scene.pool, gpus: 1 },
     })
-    const read = (allocation: string) => live.call(null, 'GET', scene.path(allocation), { headers })
+    const read = (allocation: string) => live.ask(null, readAllocation, { params: { allocation_id: allocation }, headers })
     expect(bytesOf(await read(elsewhere.body.id))).toEqual(bytesOf(await read(nobody)))
     expect((await read(nobody)).status).toBe(404)
     for (const foreign of [project.borealis, nobody]) {
-      const listed = await live.call(null, 'GET', `/api/v1/allocations?project_id=${foreign}`, { headers })
+      const listed = await live.ask(null, listAllocations, { query: { project_id: foreign }, headers })
       expect(refused(listed)).toEqual([403, 'insufficient_permissions', 'scope_mismatch'])
       expect(refused(await scene.ask({ project_id: foreign }, null, { headers }))).toEqual([
         403,
@@ -283,8 +302,8 @@ describe('a service account', () => {
         'scope_mismatch',
       ])
     }
-    expect((await live.call(null, 'GET', scene.path(id), { headers })).status).toBe(200)
-    expect((await live.call(null, 'POST', scene.path(id, '/release'), { headers, body: {} })).status).toBe(202)
+    expect((await live.ask(null, readAllocation, { params: { allocation_id: id }, headers })).status).toBe(200)
+    expect((await live.ask(null, releaseAllocation, { params: { allocation_id: id }, headers, body: {} })).status).toBe(202)
   })
 })
 
@@ -310,7 +329,11 @@ describe('who asks, and where', () => {
 
   test('SG-23 inside the tenant a refusal says why', async () => {
     const id = await scene.active()
-    expect(refused(await live.call('anna', 'GET', scene.path(id)))).toEqual([403, 'insufficient_permissions', 'membership_missing'])
+    expect(refused(await live.ask('anna', readAllocation, { params: { allocation_id: id } }))).toEqual([
+      403,
+      'insufficient_permissions',
+      'membership_missing',
+    ])
     expect(refused(await scene.ask({}, 'axel'))).toEqual([403, 'insufficient_permissions', 'permission_denied'])
     expect(refused(await scene.release(id, 'axel'))).toEqual([403, 'insufficient_permissions', 'permission_denied'])
     // Override gives nothing of what touches a customer's shell.
@@ -343,7 +366,7 @@ describe('who asks, and where', () => {
         },
       }),
     }))
-    const list = async (who: string) => (await live.call(who, 'GET', `/api/v1/allocations?project_id=${project.aurora}`, {}, url)).status
+    const list = async (who: string) => (await live.ask(who, listAllocations, { query: { project_id: project.aurora }, base: url })).status
     expect([await list('bella'), await list('alice'), reads]).toEqual([404, 403, 0])
     expect([await list('asha'), reads]).toEqual([200, 1])
   })
@@ -362,7 +385,8 @@ describe('who asks, and where', () => {
     expect(new Set(waiting.body.items.map(({ state }: { state: string }) => state))).toEqual(new Set(['requested']))
 
     const rule = { key: 'odd-regions', actions: ['allocation.*'], condition: { in: { region: ['odd'] } } }
-    const written = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/policies/constraints`, {
+    const written = await live.ask('alice', createOrganizationConstraint, {
+      params: { org_id: org.aurora },
       body: { ...rule, reason: 'test' },
     })
     expect(written.status).toBe(201)
@@ -370,7 +394,7 @@ describe('who asks, and where', () => {
     expect(hidden.status).toBe(200)
     expect(hidden.body.items).toEqual(all.body.items.filter(({ id }: { id: string }) => id !== odd.body.id))
     for (const refusal of [
-      await live.call('asha', 'GET', scene.path(odd.body.id)),
+      await live.ask('asha', readAllocation, { params: { allocation_id: odd.body.id } }),
       await scene.release(odd.body.id),
       await scene.setKeys(odd.body.id, []),
       await scene.ask({ region: 'odd' }),

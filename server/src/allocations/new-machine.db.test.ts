@@ -1,3 +1,4 @@
+import { readAllocation, releaseAllocation } from '@gatehouse/contract/allocations'
 import type { SignedTask } from '@gatehouse/contract/node-tasks'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { type AccessStage, accessStage } from '../../../test/access-stage.ts'
@@ -28,8 +29,8 @@ const newMachine = async () => {
   machines.push(machine)
   return modelNode(live, machine, { fail: (task) => failing(task) })
 }
-const read = async (id: string) => (await live.call('amara', 'GET', `/api/v1/allocations/${id}`)).body
-const release = (id: string) => live.call('asha', 'POST', `/api/v1/allocations/${id}/release`, { body: {} })
+const read = async (id: string) => (await live.ask('amara', readAllocation, { params: { allocation_id: id } })).body
+const release = (id: string) => live.ask('asha', releaseAllocation, { params: { allocation_id: id }, body: {} })
 const openTasks = async (id: string) =>
   (await stage.tasksOf(id)).filter(({ state }) => state === 'queued' || state === 'dispatched').map(({ type }) => type)
 const asked = (tasks: readonly SignedTask[]) => tasks.map(({ type }) => type)

@@ -1,3 +1,4 @@
+import { drainNode, readNode, undrainNode } from '@gatehouse/contract/nodes'
 import { expect, test } from 'vitest'
 import { sceneOn } from '../../../test/allocation-scene.ts'
 import { registeredNode } from '../../../test/enrolled-node.ts'
@@ -11,7 +12,7 @@ const live = serverFixture({}, async (live) => {
 })
 
 const tend = () => tendAllocations({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
-const takenOn = async (node_id: string) => (await live.call('ada', 'GET', `/api/v1/admin/nodes/${node_id}`)).body.gpus_taken
+const takenOn = async (node_id: string) => (await live.ask('ada', readNode, { params: { node_id } })).body.gpus_taken
 
 test('SG-23 whoever asks for the last ones at the same moment, at whichever server: they are given once, and the others wait', async () => {
   for (let round = 0; round < 6; round += 1) {
@@ -40,12 +41,12 @@ test('SG-23 what waits is placed when there is room, the first first, and that i
   expect(waiting.map(({ state }) => state)).toEqual(['requested', 'requested'])
   await scene.release(id)
   await tend()
-  expect([(await scene.read(waiting[0].id)).state, (await scene.ask({ gpus: 1 })).body.state]).toEqual(['requested', 'requested'])
+  expect([(await scene.read(waiting[0]!.id)).state, (await scene.ask({ gpus: 1 })).body.state]).toEqual(['requested', 'requested'])
   await scene.node.settle()
   // Several may look after it at the same moment.
   await Promise.all([tend(), tend(), tend()])
   await scene.node.settle()
-  expect([(await scene.read(waiting[0].id)).state, (await scene.read(waiting[1].id)).state]).toEqual(['active', 'requested'])
+  expect([(await scene.read(waiting[0]!.id)).state, (await scene.read(waiting[1]!.id)).state]).toEqual(['active', 'requested'])
   expect(await takenOn(scene.node.id)).toBe(2)
 })
 
@@ -57,9 +58,9 @@ test('SG-09 SG-23 only on a node of that region and model that has enrolled and 
   expect((await scene.ask({ gpus: 1 })).body.node_id).toBe(small.node.id)
   expect((await scene.ask({ gpus: 8 })).body.node_id).toBe(scene.node.id)
   for (const wish of [{ region: 'elsewhere' }, { sku: 'a100' }, { gpus: 2 }]) expect((await scene.ask(wish)).body.state).toBe('requested')
-  await live.call('ada', 'POST', `/api/v1/admin/nodes/${small.node.id}/drain`, { body: { reason: 'test' } })
+  await live.ask('ada', drainNode, { params: { node_id: small.node.id }, body: { reason: 'test' } })
   expect((await scene.ask({ gpus: 1 })).body.state).toBe('requested')
-  await live.call('ada', 'POST', `/api/v1/admin/nodes/${small.node.id}/undrain`, { body: { reason: 'test' } })
+  await live.ask('ada', undrainNode, { params: { node_id: small.node.id }, body: { reason: 'test' } })
   await tend()
   const names = await live.sql<{ username_on_node: string }>('select username_on_node from allocations where username_on_node is not null')
   expect(new Set(names.map(({ username_on_node }) => username_on_node)).size).toBe(names.length)

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SignedTask } from '@gatehouse/contract/node-tasks'
+import { readNode, retireNode } from '@gatehouse/contract/nodes'
 import pg from 'pg'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { automationKey, keyOf } from '../../../test/access-stage.ts'
@@ -20,7 +21,7 @@ beforeEach(() => {
 
 const tend = () => tendAllocations({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
 const failingAt = (type: string) => (task: SignedTask) => (task.type === `allocation.${type}` ? 'disk_full' : undefined)
-const takenOn = async (node_id: string) => (await live.call('ada', 'GET', `/api/v1/admin/nodes/${node_id}`)).body.gpus_taken
+const takenOn = async (node_id: string) => (await live.ask('ada', readNode, { params: { node_id } })).body.gpus_taken
 const generationsOf = (id: string) =>
   live.sql<{ type: string; generation: number; state: string }>(
     'select type, generation::float as generation, state from node_tasks where allocation_id = $1 order by generation, id',
@@ -117,7 +118,7 @@ describe('a node that is gone', () => {
     await own.grant(id, user('axel'), granted.id)
     const { body: leaving } = await own.ask()
     await own.release(leaving.id)
-    expect((await live.call('ada', 'POST', `/api/v1/admin/nodes/${own.node.id}/retire`, { body: { reason: 'fire' } })).status).toBe(200)
+    expect((await live.ask('ada', retireNode, { params: { node_id: own.node.id }, body: { reason: 'fire' } })).status).toBe(200)
     const failed = await own.read(id)
     expect(failed).toMatchObject({ state: 'failed', failure: 'node_retired', ssh_key_ids: [], runtime_sync: { status: 'failed' } })
     expect((await own.read(leaving.id)).state).toBe('failed')
@@ -140,7 +141,7 @@ describe('a node that is gone', () => {
     await own.release(gone)
     await own.node.settle()
     expect((await own.read(id)).runtime_sync.status).toBe('applied')
-    expect((await live.call('ada', 'POST', `/api/v1/admin/nodes/${own.node.id}/retire`, { body: { reason: 'sold' } })).status).toBe(200)
+    expect((await live.ask('ada', retireNode, { params: { node_id: own.node.id }, body: { reason: 'sold' } })).status).toBe(200)
     expect(await own.read(id)).toMatchObject({ state: 'failed', failure: 'node_retired', runtime_sync: { status: 'failed' } })
     expect(await own.read(gone)).toMatchObject({ state: 'released', runtime_sync: { status: 'applied' } })
   })
@@ -152,7 +153,7 @@ describe('a node that is gone', () => {
     // Retiring has looked at what lies there, and waits for the node itself.
     await holder.query('begin')
     await holder.query('select id from nodes where id = $1 for share', [own.node.id])
-    const retiring = live.call('ada', 'POST', `/api/v1/admin/nodes/${own.node.id}/retire`, { body: { reason: 'race' } })
+    const retiring = live.ask('ada', retireNode, { params: { node_id: own.node.id }, body: { reason: 'race' } })
     const isWaiting = async () =>
       (
         await live.sql(

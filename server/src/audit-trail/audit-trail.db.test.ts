@@ -1,6 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { verifyAuditLogs } from '@gatehouse/contract/audit-logs'
+import { addProjectMember } from '@gatehouse/contract/members'
 import { operations } from '@gatehouse/contract/operations'
+import { readOrganization, updateOrganization } from '@gatehouse/contract/organizations'
 import { expect, test } from 'vitest'
 import { accessStage } from '../../../test/access-stage.ts'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
@@ -18,13 +21,22 @@ const recordedActions = (): string[] => {
   )
 }
 const live = serverFixture({}, async (live) => {
-  await live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, { body: { name: 'Aurora' }, headers: { 'x-request-id': 'rename-1' } })
-  await live.call('anna', 'PATCH', `/api/v1/orgs/${org.aurora}`, { body: { name: 'X' }, headers: { 'x-request-id': 'refused-1' } })
-  await live.call('bella', 'PATCH', `/api/v1/orgs/${org.borealis}`, { body: { name: 'Borealis' } })
-  await live.call('amara', 'POST', `/api/v1/projects/${project.aurora}/members`, {
+  await live.ask('alice', updateOrganization, {
+    params: { org_id: org.aurora },
+    body: { name: 'Aurora' },
+    headers: { 'x-request-id': 'rename-1' },
+  })
+  await live.ask('anna', updateOrganization, {
+    params: { org_id: org.aurora },
+    body: { name: 'X' },
+    headers: { 'x-request-id': 'refused-1' },
+  })
+  await live.ask('bella', updateOrganization, { params: { org_id: org.borealis }, body: { name: 'Borealis' } })
+  await live.ask('amara', addProjectMember, {
+    params: { project_id: project.aurora },
     body: { user_id: user('anna'), role_name: 'project_viewer' },
   })
-  await live.call('anna', 'GET', `/api/v1/orgs/${org.borealis}`, { headers: { 'x-request-id': 'across-1' } })
+  await live.ask('anna', readOrganization, { params: { org_id: org.borealis }, headers: { 'x-request-id': 'across-1' } })
 })
 
 const logs = (person: string, path: string, query = '') => live.call(person, 'GET', `/api/v1/${path}/audit-logs${query}`)
@@ -229,10 +241,10 @@ test('AU-01 what a node does is told of the node: by its name to the platform, b
 })
 
 test('AU-02 the endpoint names tenant and row, only for those who may read the platform log', async () => {
-  expect((await live.call('alice', 'GET', '/api/v1/admin/audit-logs/verify')).status).toBe(403)
-  expect((await live.call('otto', 'GET', '/api/v1/admin/audit-logs/verify')).body).toMatchObject({ faults: [], chains: 3 })
+  expect((await live.ask('alice', verifyAuditLogs)).status).toBe(403)
+  expect((await live.ask('otto', verifyAuditLogs)).body).toMatchObject({ faults: [], chains: 3 })
   await live.sql("update audit_logs set action = 'x' where correlation_id = 'rename-1'")
-  const found = await live.call('otto', 'GET', '/api/v1/admin/audit-logs/verify', { headers: { 'x-request-id': 'verify-1' } })
+  const found = await live.ask('otto', verifyAuditLogs, { headers: { 'x-request-id': 'verify-1' } })
   const [{ seq }] = (await live.sql("select seq::int from audit_logs where correlation_id = 'rename-1'")) as [{ seq: number }]
   expect(found.body.faults).toMatchObject([{ tenant_id: org.aurora, first_bad_seq: seq, kind: 'altered' }])
   expect(await live.auditOf('verify-1')).toMatchObject([{ action: 'audit_log.verify', severity: 'high' }])

@@ -1,3 +1,4 @@
+import { readMe } from '@gatehouse/contract/users'
 import { expect, test } from 'vitest'
 import { serverFixture, testKeys } from '../../../test/live-server.ts'
 import { sentenceOf } from '../audit-trail/sentence.ts'
@@ -29,7 +30,7 @@ const live = serverFixture(
 
 const rows = () => live.sql("select * from audit_logs where action = 'auth.token.reject' order by seq")
 const stranger = (token?: string) =>
-  live.call(null, 'GET', '/api/v1/me', token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } })
+  live.ask(null, readMe, { ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }) })
 
 test('AU-01 refused tokens are counted, and one row for each code says how many', async () => {
   for (let n = 0; n < 7; n += 1) expect((await stranger(`invented-${n}`)).status).toBe(401)
@@ -52,7 +53,7 @@ test('AU-01 refused tokens are counted, and one row for each code says how many'
 test('AU-01 nothing refused, nothing written', async () => {
   const before = await rows()
   await rejections.flush()
-  expect((await live.call('anna', 'GET', '/api/v1/me')).status).toBe(200)
+  expect((await live.ask('anna', readMe)).status).toBe(200)
   await rejections.flush()
   expect(await rows()).toEqual(before)
 })

@@ -1,4 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
+import { readOrganization, updateOrganization } from '@gatehouse/contract/organizations'
 import { describe, expect, test } from 'vitest'
 import { seeded, serverFixture, testKeys } from '../../../test/live-server.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
@@ -14,8 +15,8 @@ let key: KeyObject
 const live = serverFixture({}, async (live) => {
   key = await auditKey(live.database, parseKeyRing(testKeys))
   for (let n = 0; n < rows; n += 1)
-    await live.call('alice', 'PATCH', `/api/v1/orgs/${chain}`, { body: { name: `Name ${n}`, reason: 'ünïcödé ✓ "q"' } })
-  await live.call('alice', 'GET', `/api/v1/orgs/${seeded.org.borealis}`)
+    await live.ask('alice', updateOrganization, { params: { org_id: chain }, body: { name: `Name ${n}`, reason: 'ünïcödé ✓ "q"' } })
+  await live.ask('alice', readOrganization, { params: { org_id: seeded.org.borealis } })
 })
 
 /** What a checkpoint would remember of the chains as they are now. */
@@ -168,7 +169,7 @@ describe('AU-02 verification names the tenant and the first bad row', () => {
   test('the whole table and its heads put back to an earlier state', async () => {
     await live.sql('create table yesterday as table audit_logs; create table yesterday_heads as table audit_heads')
     const [{ seq }] = (await live.sql('select seq::int from audit_heads where chain_id = $1', [chain])) as [{ seq: number }]
-    await live.call('alice', 'PATCH', `/api/v1/orgs/${chain}`, { body: { name: 'Later' } })
+    await live.ask('alice', updateOrganization, { params: { org_id: chain }, body: { name: 'Later' } })
     const memory = await remember()
     const back =
       'truncate audit_logs, audit_heads; insert into audit_logs select * from yesterday; insert into audit_heads select * from yesterday_heads'
@@ -205,13 +206,11 @@ test('AU-02 rows written at once by many keep every chain whole', async () => {
   const other = await live.replica()
   await Promise.all(
     Array.from({ length: 60 }, (_, n) =>
-      live.call(
-        n % 2 ? 'alice' : 'bella',
-        'PATCH',
-        `/api/v1/orgs/${n % 2 ? chain : seeded.org.borealis}`,
-        { body: { name: `N${n}` } },
-        n % 3 ? live.url : other.url,
-      ),
+      live.ask(n % 2 ? 'alice' : 'bella', updateOrganization, {
+        params: { org_id: n % 2 ? chain : seeded.org.borealis },
+        body: { name: `N${n}` },
+        base: n % 3 ? live.url : other.url,
+      }),
     ),
   )
   expect((await verifyChains(live.database.reader, key)).faults).toEqual([])

@@ -1,3 +1,5 @@
+import { createOrganizationConstraint, deleteOrganizationConstraint } from '@gatehouse/contract/constraints'
+import { decide, decideBatch, explain as explainOperation } from '@gatehouse/contract/decisions'
 import { expect, test } from 'vitest'
 import { type LiveServer, seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
@@ -84,7 +86,7 @@ test('DE-12 DE-14 to who may not read its project a service account answers like
 test('DE-14 RP-23 what is not fit for service accounts no role gives to one, and nobody is told that one could', async () => {
   const { service_account_id: id } = await madeIn(aurora, 'project_member')
   const explain = async (action: string) => {
-    const { body } = await live.call('amara', 'POST', '/api/v1/authz/explain', {
+    const { body } = await live.ask('amara', explainOperation, {
       body: { actor: { type: 'service_account', id }, action, resource: inProject },
     })
     return { ...body, gives: body.roles.map(({ gives }: { gives: boolean }) => gives) }
@@ -109,10 +111,10 @@ test('DE-14 it is told what a service account belongs to, and whether a token or
   const machine = await madeIn(aurora, 'project_viewer')
   const authorization = `Bearer ${(await machine.ask()).body.access_token}`
   const explain = async (person: string | null, action: string) => {
-    const actor = { type: 'service_account', id: machine.service_account_id }
+    const actor = { type: 'service_account', id: machine.service_account_id } as const
     const headers = person === null ? { authorization } : {}
     const body = { ...(person === null ? {} : { actor }), action, resource: inProject }
-    const { body: said } = await live.call(person, 'POST', '/api/v1/authz/explain', { body, headers })
+    const { body: said } = await live.ask(person, explainOperation, { body, headers })
     const because = (wanted: string) => said.steps.find(({ step }: { step: string }) => step === wanted)?.because
     return [said.decision, because('token'), because('membership'), because('permission')]
   }
@@ -127,11 +129,10 @@ test('DE-14 it is told what a service account belongs to, and whether a token or
 test('DE-14 that a rule is locked, or not, is told where its scope may be read, and nowhere else', async () => {
   const machine = await madeIn(aurora, 'project_viewer')
   const authorization = `Bearer ${(await machine.ask()).body.access_token}`
-  const place = `/api/v1/orgs/${org.aurora}/policies/constraints`
   const missing = async (person: string | null) => {
-    const body = { actor: { type: 'user', id: seeded.user('asha') }, action: 'storage.read', resource: inProject }
+    const body = { actor: { type: 'user', id: seeded.user('asha') }, action: 'storage.read', resource: inProject } as const
     const headers = person === null ? { authorization } : {}
-    return (await live.call(person, 'POST', '/api/v1/authz/explain', { body, headers })).body.missing
+    return (await live.ask(person, explainOperation, { body, headers })).body.missing
   }
   const change = (key: string) => `The request must not meet the condition of ${key}, or the organization must change that constraint`
   for (const [is_locked, way] of [
@@ -139,19 +140,22 @@ test('DE-14 that a rule is locked, or not, is told where its scope may be read, 
     [false, '; or a narrower scope must exempt from it.'],
   ] as const) {
     const body = { key: 'no-reading', actions: ['storage.read'], condition: {}, is_locked }
-    const { status, body: made } = await live.call('alice', 'POST', place, { body })
+    const { status, body: made } = await live.ask('alice', createOrganizationConstraint, { params: { org_id: org.aurora }, body })
     expect(status).toBe(201)
     expect(await missing('ada')).toEqual([`${change('no-reading')}${way}`])
     for (const person of [null, 'amara']) expect(await missing(person)).toEqual([`${change('that constraint')}.`])
-    await live.call('alice', 'DELETE', `${place}/${made.id}`, { body: { reason: 'over' } })
+    await live.ask('alice', deleteOrganizationConstraint, {
+      params: { org_id: org.aurora, constraint_id: made.id },
+      body: { reason: 'over' },
+    })
   }
 })
 
 test('DE-14 where a token is in the way, a service account is told what else would be, or that no token would do', async () => {
   const machine = await madeIn(aurora, 'project_member')
   const authorization = `Bearer ${(await machine.ask({ scope: 'project.read' })).body.access_token}`
-  const missing = async (action: string, resource: object) => {
-    const { body } = await live.call(null, 'POST', '/api/v1/authz/explain', { body: { action, resource }, headers: { authorization } })
+  const missing = async (action: string, resource: { type: string; project_id: string }) => {
+    const { body } = await live.ask(null, explainOperation, { body: { action, resource }, headers: { authorization } })
     return [body.reason_code, ...body.missing]
   }
   const token = 'A token whose binding and scope reach this action and place.'
@@ -193,10 +197,10 @@ test('DE-14 who reads the roles of a project and none of its organization is tol
 test('DE-19 where a machine is asked about away from home, the revision moves with what happens to it at home', async () => {
   const { service_account_id: id } = await madeIn(aurora, 'project_member')
   for (const resource of [{ type: 'platform' }, { type: 'organization', id: org.borealis }]) {
-    const question = { actor: { type: 'service_account', id }, action: 'me.read', resource }
+    const question = { actor: { type: 'service_account', id }, action: 'me.read', resource } as const
     const ask = async () => {
-      const { body } = await live.call('ada', 'POST', '/api/v1/authz/decisions', { body: question })
-      const { body: batch } = await live.call('ada', 'POST', '/api/v1/authz/decisions/batch', { body: { questions: [question] } })
+      const { body } = await live.ask('ada', decide, { body: question })
+      const { body: batch } = await live.ask('ada', decideBatch, { body: { questions: [question] } })
       expect(batch).toMatchObject({ revision: body.revision, decisions: [{ decision: body.decision }] })
       return [body.decision, body.revision]
     }

@@ -1,3 +1,4 @@
+import { decide } from '@gatehouse/contract/decisions'
 import pg from 'pg'
 import { describe, expect, test } from 'vitest'
 import {
@@ -317,7 +318,7 @@ const asked = async ({ action, given }: Pick<DecisionCase, 'action' | 'given'>, 
   const isSelf = given.resource?.relations?.includes('self')
   // Who is disabled cannot ask; a superadmin asks about him, and about machines.
   const caller = given.actor?.is_disabled || actor.type !== 'user' ? 'ada' : person
-  const { status, body } = await live.call(caller, 'POST', '/api/v1/authz/decisions', {
+  const { status, body } = await live.ask(caller, decide, {
     body: {
       ...(caller === person ? {} : { actor }),
       action,

@@ -1,4 +1,7 @@
+import { createProjectConstraint } from '@gatehouse/contract/constraints'
+import { decide, decideBatch, explain as explainOperation } from '@gatehouse/contract/decisions'
 import { describe, expect, test } from 'vitest'
+import type { BodyOf } from '../../../test/ask.ts'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { actions } from '../authz/actions.ts'
 import { roleIdOf } from '../authz/catalogue.ts'
@@ -7,12 +10,12 @@ import { newId } from '../kernel/ids.ts'
 const live = serverFixture()
 
 const { org, project, user } = seeded
-const ask = (person: string, body: unknown) => live.call(person, 'POST', '/api/v1/authz/decisions', { body })
-const explain = (person: string, body: unknown) => live.call(person, 'POST', '/api/v1/authz/explain', { body })
-const batch = (person: string, questions: unknown[]) => live.call(person, 'POST', '/api/v1/authz/decisions/batch', { body: { questions } })
+const ask = (person: string, body: BodyOf<typeof decide>) => live.ask(person, decide, { body })
+const explain = (person: string, body: BodyOf<typeof explainOperation>) => live.ask(person, explainOperation, { body })
+const batch = (person: string, questions: BodyOf<typeof decideBatch>['questions']) => live.ask(person, decideBatch, { body: { questions } })
 const inTenant = (tenant_id: string = org.aurora) => ({ type: 'organization', tenant_id })
 const inProject = (project_id: string = project.aurora) => ({ type: 'allocation', project_id })
-const about = (name: string) => ({ actor: { type: 'user', id: user(name) } })
+const about = (name: string) => ({ actor: { type: 'user', id: user(name) } }) as const
 
 describe('one question', () => {
   test('DE-01 about oneself: the four members, the id, the revision and what decided', async () => {
@@ -97,11 +100,11 @@ describe('one question', () => {
 
   test('DE-14 asking leaves no audit row, and a refusal to answer leaves one', async () => {
     const headers = { 'x-request-id': 'asked-and-answered' }
-    await live.call('alice', 'POST', '/api/v1/authz/decisions', { body: { action: 'tenant.read', resource: inTenant() }, headers })
+    await live.ask('alice', decide, { body: { action: 'tenant.read', resource: inTenant() }, headers })
     expect(await live.auditOf('asked-and-answered')).toEqual([])
     const refused = { 'x-request-id': 'asked-and-refused' }
     const body = { ...about('bruno'), action: 'tenant.read', resource: inTenant(org.borealis) }
-    expect((await live.call('alice', 'POST', '/api/v1/authz/decisions', { body, headers: refused })).status).toBe(404)
+    expect((await live.ask('alice', decide, { body, headers: refused })).status).toBe(404)
     expect(await live.auditOf('asked-and-refused')).toEqual([expect.objectContaining({ action: 'authz.decide', result: 'denied' })])
   })
 })
@@ -193,7 +196,7 @@ describe('a batch', () => {
         { action: 'tenant.read', resource: inTenant() },
         { action, resource: inTenant() },
       ])
-      return [status, body.details.map(({ field }: { field: string }) => field)]
+      return [status, body.details!.map(({ field }) => field)]
     }
     for (const action of ['__proto__', 'constructor.prototype', 'tenant.fly'])
       expect([action, ...(await refused(action))]).toEqual([action, 400, ['questions/1/action']])
@@ -225,7 +228,7 @@ describe('explain', () => {
   })
 
   test('I5 tells the same of a foreign place and of one that does not exist, and what is missing there', async () => {
-    const said = async (action: string, resource: object) => {
+    const said = async (action: string, resource: BodyOf<typeof decide>['resource']) => {
       const { decision_id: _id, revision: _revision, ...rest } = (await explain('amara', { action, resource })).body
       return rest
     }
@@ -308,12 +311,11 @@ describe('me/permissions', () => {
       ['terminal.connect', { not_in: { region: ['eu-north'] } }],
       ['terminal.connect', { in: { actor_type: ['user'] } }],
     ]
-    const place = `/api/v1/projects/${project.aurora}/policies/constraints`
     const before = (await mine('amara', `?project_id=${project.aurora}`)).body
     expect(before.permissions).toEqual(expect.arrayContaining(rules.map(([action]) => action)))
     for (const [index, [action, condition]] of rules.entries()) {
       const body = { key: `mine-${index}`, actions: [action], condition }
-      expect((await live.call('alice', 'POST', place, { body })).status).toBe(201)
+      expect((await live.ask('alice', createProjectConstraint, { params: { project_id: project.aurora }, body })).status).toBe(201)
     }
     const { permissions, conditional } = (await mine('amara', `?project_id=${project.aurora}`)).body
     expect(conditional.toSorted()).toEqual([

@@ -1,3 +1,5 @@
+import { decide, explain } from '@gatehouse/contract/decisions'
+import { deleteSharedRuntime, disableSharedRuntime, readSharedRuntime, updateSharedRuntime } from '@gatehouse/contract/shared-runtimes'
 import { expect, test } from 'vitest'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
@@ -14,13 +16,7 @@ test('DE-02 DE-19 MI-07 what is answered about an operator is as fresh as what i
   const id = await runtimes.made({ eligible_project_ids: [project.aurora] })
   const ask = (action: string, project_id: string | undefined, base?: string) => {
     const resource = { type: 'shared_runtime', id, tenant_id: org.aurora, ...(project_id ? { project_id } : {}) }
-    return live.call(
-      'ada',
-      'POST',
-      '/api/v1/authz/decisions',
-      { body: { actor: { type: 'shared_runtime_operator', id }, action, resource } },
-      base,
-    )
+    return live.ask('ada', decide, { body: { actor: { type: 'shared_runtime_operator', id }, action, resource }, base })
   }
   /** For its runtime, for a project of its tenant, and to attach that. */
   const told = async () => {
@@ -40,8 +36,11 @@ test('DE-02 DE-19 MI-07 what is answered about an operator is as fresh as what i
   expect(await told()).toEqual(['allow', 'membership_missing', 'permission_denied'])
   // What is not delegated is not, whatever project is named.
   expect((await ask('shared_runtime.attach', await runtimes.project())).body.reason_code).toBe('permission_denied')
-  const { version } = (await live.call('adam', 'GET', runtimes.one(id))).body
-  await live.call('adam', 'PATCH', runtimes.one(id), { body: { delegated_actions: ['attach'], expected_version: version, ...because } })
+  const { version } = (await live.ask('adam', readSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id } })).body
+  await live.ask('adam', updateSharedRuntime, {
+    params: { org_id: org.aurora, shared_runtime_id: id },
+    body: { delegated_actions: ['attach'], expected_version: version, ...because },
+  })
   expect(await told()).toEqual(['allow', 'membership_missing', 'allow'])
   const { body: attached } = await runtimes.attach(id, project.aurora)
   expect(await told()).toEqual(['allow', 'allow', 'allow'])
@@ -54,7 +53,7 @@ test('DE-02 DE-19 MI-07 what is answered about an operator is as fresh as what i
   expect(await told()).toEqual(['allow', 'membership_missing', 'membership_missing'])
   await move('disable')
   await told()
-  await live.call('adam', 'DELETE', runtimes.one(id), { body: because })
+  await live.ask('adam', deleteSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })
   expect(await told()).toEqual(['actor_disabled', 'actor_disabled', 'actor_disabled'])
 })
 
@@ -78,14 +77,14 @@ test('DE-14 who reads the roles of a project and no runtimes is told of an opera
   const runtimes = runtimesOn(live)
   const [attached, rests] = [await runtimes.made(), await runtimes.made()]
   await runtimes.attach(attached, project.aurora)
-  await live.call('adam', 'POST', runtimes.one(rests, '/disable'), { body: because })
+  await live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: rests }, body: because })
   const machine = await machineWithSecret(live, undefined, 'project_viewer')
   const authorization = `Bearer ${(await machine.ask()).body.access_token}`
   const ask = async (person: string | null, id: string) => {
     const resource = { type: 'shared_runtime', id, tenant_id: org.aurora, project_id: project.aurora }
-    const question = { actor: { type: 'shared_runtime_operator', id }, action: 'allocation.read', resource }
+    const question = { actor: { type: 'shared_runtime_operator', id }, action: 'allocation.read', resource } as const
     const headers = person === null ? { authorization } : {}
-    const { status, body } = await live.call(person, 'POST', '/api/v1/authz/explain', { body: question, headers })
+    const { status, body } = await live.ask(person, explain, { body: question, headers })
     const { decision_id: _id, revision: _revision, ...rest } = body
     return [status, rest]
   }

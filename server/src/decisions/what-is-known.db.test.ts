@@ -1,3 +1,4 @@
+import { createAllocation } from '@gatehouse/contract/allocations'
 import { afterEach, describe, expect, test } from 'vitest'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { newId } from '../kernel/ids.ts'
@@ -20,7 +21,7 @@ const inProject = `/projects/${project.aurora}`
 describe('how somebody stands to what is asked about', () => {
   const made = async () => {
     const body = { project_id: project.aurora, name: 'a run', region: 'nowhere', sku: 'h100', gpus: 1 }
-    return (await live.call('asha', 'POST', '/api/v1/allocations', { body })).body.id as string
+    return (await live.ask('asha', createAllocation, { body })).body.id as string
   }
   const manage = (id: string, project_id: string = project.aurora) => ({
     action: 'project.access_grant.manage',

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { decide } from '@gatehouse/contract/decisions'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -275,7 +276,7 @@ describe('a database that does not answer', () => {
 
 describe('decisions', () => {
   const asking = { action: 'tenant.read', resource: { type: 'organization', id: org.aurora } }
-  const decideAt = (url: string, person: string) => live.call(person, 'POST', '/api/v1/authz/decisions', { body: asking }, url)
+  const decideAt = (url: string, person: string) => live.ask(person, decide, { body: asking, base: url })
 
   test('DE-19 a thousand that wait at one moment cost a handful of reads, and none of a fact that is kept', async () => {
     let waiting: Promise<void> | undefined

@@ -1,4 +1,6 @@
+import { readOrganization, updateOrganization } from '@gatehouse/contract/organizations'
 import { uuidPattern } from '@gatehouse/contract/shapes'
+import { readMe } from '@gatehouse/contract/users'
 import { describe, expect, test } from 'vitest'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
 import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
@@ -15,13 +17,13 @@ const padded = (length: number) => JSON.stringify({ name: 'Padded' }).padEnd(len
 
 describe('the correlation id', () => {
   const kinds: [string, (headers: Record<string, string>) => Promise<Answered>][] = [
-    ['200', (headers) => live.call('anna', 'GET', '/api/v1/me', { headers })],
+    ['200', (headers) => live.ask('anna', readMe, { headers })],
     ['400', (headers) => live.call('anna', 'GET', '/api/v1/orgs?limit=x', { headers })],
     ['400 of a malformed address', (headers) => live.call('anna', 'GET', '/api/v1/orgs/%zz', { headers })],
-    ['400 of an address too long', (headers) => live.call('anna', 'GET', `/api/v1/orgs/${'a'.repeat(300)}`, { headers })],
-    ['401', (headers) => live.call(null, 'GET', '/api/v1/me', { headers })],
-    ['403', (headers) => live.call('anna', 'PATCH', aurora, { body: { name: 'n' }, headers })],
-    ['404', (headers) => live.call('anna', 'GET', `/api/v1/orgs/${nobody}`, { headers })],
+    ['400 of an address too long', (headers) => live.ask('anna', readOrganization, { params: { org_id: 'a'.repeat(300) }, headers })],
+    ['401', (headers) => live.ask(null, readMe, { headers })],
+    ['403', (headers) => live.ask('anna', updateOrganization, { params: { org_id: org.aurora }, body: { name: 'n' }, headers })],
+    ['404', (headers) => live.ask('anna', readOrganization, { params: { org_id: nobody }, headers })],
     ['404 of a route', (headers) => live.call(null, 'GET', '/nowhere', { headers })],
     ['413', (headers) => live.call('alice', 'PATCH', aurora, { raw: padded(limit + 1), headers })],
     ['415', (headers) => live.call('alice', 'PATCH', aurora, { raw: 'x', headers: { ...headers, 'content-type': 'text/plain' } })],
@@ -51,7 +53,7 @@ describe('the correlation id', () => {
     })
 
   test('AU-03 a malformed first is not rescued by the second', async () => {
-    const answer = await live.call('anna', 'GET', '/api/v1/me', { headers: { 'x-request-id': 'a b', 'x-correlation-id': 'good' } })
+    const answer = await live.ask('anna', readMe, { headers: { 'x-request-id': 'a b', 'x-correlation-id': 'good' } })
     expect(both(answer)[0]).toMatch(uuid)
   })
 
@@ -69,10 +71,18 @@ describe('the correlation id', () => {
 
   test('AU-03 stands on the record of a change and of a refusal, also where it was made here', async () => {
     for (const headers of [{ 'x-request-id': 'recorded-1' }, { 'x-correlation-id': 'recorded-2' }, { 'x-request-id': 'not good' }]) {
-      const changed = await live.call('alice', 'PATCH', aurora, { body: { name: 'Aurora' }, headers: headers as Record<string, string> })
+      const changed = await live.ask('alice', updateOrganization, {
+        params: { org_id: org.aurora },
+        body: { name: 'Aurora' },
+        headers: headers as Record<string, string>,
+      })
       expect(await live.auditOf(both(changed)[0]!)).toMatchObject([{ action: 'organization.update', result: 'success' }])
     }
-    const refused = await live.call('anna', 'PATCH', aurora, { body: { name: 'n' }, headers: { 'x-request-id': 'recorded-3' } })
+    const refused = await live.ask('anna', updateOrganization, {
+      params: { org_id: org.aurora },
+      body: { name: 'n' },
+      headers: { 'x-request-id': 'recorded-3' },
+    })
     expect(refused.status).toBe(403)
     expect(await live.auditOf('recorded-3')).toMatchObject([{ action: 'organization.update', result: 'denied' }])
   })
@@ -86,7 +96,7 @@ describe('the correlation id', () => {
         throw new Error('broken on purpose')
       },
     }))
-    const failed = await live.call('anna', 'GET', '/api/v1/me', { headers: { 'x-request-id': 'logged-1' } }, broken.url)
+    const failed = await live.ask('anna', readMe, { headers: { 'x-request-id': 'logged-1' }, base: broken.url })
     expect(failed).toMatchObject({ status: 500, body: { code: 'internal_error', correlation_id: 'logged-1' } })
     expect(failed.text).not.toContain('on purpose')
     const line = lines.map((each) => JSON.parse(each)).find(({ level }) => level === 50)
@@ -96,8 +106,8 @@ describe('the correlation id', () => {
 
 describe('headers of every answer', () => {
   const kinds: [string, () => Promise<Answered>][] = [
-    ['an answer', () => live.call('anna', 'GET', '/api/v1/me')],
-    ['a refusal', () => live.call(null, 'GET', '/api/v1/me')],
+    ['an answer', () => live.ask('anna', readMe)],
+    ['a refusal', () => live.ask(null, readMe)],
     ['a missing route', () => live.call(null, 'GET', '/nowhere')],
     ['a malformed address', () => live.call(null, 'GET', '/api/v1/orgs/%zz')],
     ['the document', () => live.call(null, 'GET', '/openapi.json')],

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { revokeServiceAccountKey } from '@gatehouse/contract/service-accounts'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
@@ -63,8 +64,14 @@ test('T9 TI-15 a machine whose body comes long after its key was revoked asks to
   const [inTime, late] = [await heldBack(token), await heldBack(token)]
   vi.advanceTimersByTime(1000)
   expect(await inTime()).toBe(201)
-  const key = `/api/v1/projects/${project.aurora}/service-accounts/${machine.account_id}/keys/${machine.key_id}`
-  expect((await live.call('amara', 'DELETE', key, { body: { reason: 'stolen' } })).status).toBe(204)
+  expect(
+    (
+      await live.ask('amara', revokeServiceAccountKey, {
+        params: { project_id: project.aurora, service_account_id: machine.account_id, key_id: machine.key_id },
+        body: { reason: 'stolen' },
+      })
+    ).status,
+  ).toBe(204)
   expect(await late()).toBe(401)
   expect(await live.sql(`select from allocations where name = 'a run'`)).toHaveLength(1)
 })

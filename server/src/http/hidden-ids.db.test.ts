@@ -1,4 +1,5 @@
 import { operations } from '@gatehouse/contract/operations'
+import { readOrganization } from '@gatehouse/contract/organizations'
 import { uuidPattern } from '@gatehouse/contract/shapes'
 import { describe, expect, test } from 'vitest'
 import { grantOf } from '../../../test/fuzz/access-grant-calls.ts'
@@ -124,7 +125,7 @@ describe('what may not be known', () => {
     })
 
   test('the sweep can fail: an own id and an unknown one do not give the same bytes', async () => {
-    const read = (id: string) => live.call('anna', 'GET', `/api/v1/orgs/${id}`, { headers: { 'x-request-id': 'same' } })
+    const read = (id: string) => live.ask('anna', readOrganization, { params: { org_id: id }, headers: { 'x-request-id': 'same' } })
     const [own, unknown] = [await read(org.aurora), await read(nobody)]
     expect(bytesOf(own, 'same')).not.toBe(bytesOf(unknown, 'same'))
   })

@@ -1,4 +1,7 @@
+import { addProjectMember, removeProjectMember } from '@gatehouse/contract/members'
 import { operation } from '@gatehouse/contract/operation'
+import { updateOrganization } from '@gatehouse/contract/organizations'
+import { createProject } from '@gatehouse/contract/projects'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { expect, test } from 'vitest'
@@ -11,7 +14,6 @@ import { answer } from './answer.ts'
 import { usual_duplicate_wait_ms } from './idempotency.ts'
 
 const { org, project, user } = seeded
-const projects = `/api/v1/orgs/${org.aurora}/projects`
 
 let issued = 0
 /** Stands for every operation that shows a secret once. */
@@ -44,7 +46,7 @@ const live = serverFixture({ parts: (parts) => ({ ...parts, answers: [...parts.a
 const hurried = () => live.replica((parts) => ({ ...parts, duplicate_wait_ms: 100 }))
 
 const create = (person: string, slug: string, key: string, name = slug) =>
-  live.call(person, 'POST', projects, { body: { name, slug }, headers: { 'idempotency-key': key } })
+  live.ask(person, createProject, { params: { org_id: org.aurora }, body: { name, slug }, headers: { 'idempotency-key': key } })
 
 test('HO-04 the same key, caller and body give the same answer and one effect', async () => {
   const first = await create('alice', 'once', 'k-1')
@@ -79,9 +81,9 @@ test('HO-04 a duplicate of one that hangs is told that it is in progress', async
     ),
   }))
   const sending = { body: { name: 'Slow', slug: 'slow' }, headers: { 'idempotency-key': 'k-slow' } }
-  const first = live.call('alice', 'POST', projects, sending, held.url)
+  const first = live.ask('alice', createProject, { params: { org_id: org.aurora }, ...sending, base: held.url })
   await is_held
-  const duplicate = await live.call('alice', 'POST', projects, sending, (await hurried()).url)
+  const duplicate = await live.ask('alice', createProject, { params: { org_id: org.aurora }, ...sending, base: (await hurried()).url })
   expect(duplicate).toMatchObject({ status: 409, body: { code: 'idempotency_in_progress' } })
   goOn()
   expect((await first).status).toBe(201)
@@ -92,7 +94,8 @@ test('HO-04 a duplicate of one that hangs is told that it is in progress', async
 test('HO-04 the same key with another body or operation is refused, another caller has keys of his own', async () => {
   await create('alice', 'reused', 'k-2')
   expect(await create('alice', 'other', 'k-2')).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } })
-  const rename = await live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, {
+  const rename = await live.ask('alice', updateOrganization, {
+    params: { org_id: org.aurora },
     body: { name: 'A' },
     headers: { 'idempotency-key': 'k-2' },
   })
@@ -113,19 +116,26 @@ test('HO-04 a key is forgotten after a day', async () => {
 
 test('HO-04 who lost the right since gets no old answer replayed', async () => {
   const add = () =>
-    live.call('aldo', 'POST', `/api/v1/projects/${project.aurora}/members`, {
+    live.ask('aldo', addProjectMember, {
+      params: { project_id: project.aurora },
       body: { user_id: user('anna'), role_name: 'project_viewer' },
       headers: { 'idempotency-key': 'k-5' },
     })
   expect((await add()).status).toBe(201)
   expect((await add()).status).toBe(201)
-  expect((await live.call('amara', 'DELETE', `/api/v1/projects/${project.aurora}/members/${user('aldo')}`)).status).toBe(204)
+  expect(
+    (await live.ask('amara', removeProjectMember, { params: { project_id: project.aurora, user_id: user('aldo') }, body: {} })).status,
+  ).toBe(204)
   expect(await add()).toMatchObject({ status: 403, body: { details: { reason_code: 'membership_missing' } } })
 })
 
 test('HO-04 an answer without content reveals nothing and is replayed even to one who has left', async () => {
   const leave = () =>
-    live.call('asha', 'DELETE', `/api/v1/projects/${project.aurora}/members/${user('asha')}`, { headers: { 'idempotency-key': 'k-6' } })
+    live.ask('asha', removeProjectMember, {
+      params: { project_id: project.aurora, user_id: user('asha') },
+      body: {},
+      headers: { 'idempotency-key': 'k-6' },
+    })
   expect((await leave()).status).toBe(204)
   expect((await leave()).status).toBe(204)
 })
@@ -157,8 +167,12 @@ test('HO-04 another lock that is waited for long is not called a duplicate', asy
   const { url } = await hurried()
   await live.sql('begin')
   await live.sql('select from organizations where id = $1 for update', [org.aurora])
-  const sending = { body: { name: 'Late' }, headers: { 'idempotency-key': 'k-late' } }
-  const waiting = live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, sending, url)
+  const waiting = live.ask('alice', updateOrganization, {
+    params: { org_id: org.aurora },
+    body: { name: 'Late' },
+    headers: { 'idempotency-key': 'k-late' },
+    base: url,
+  })
   // Three times as long as it would wait for its key.
   const late = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
                   and clock_timestamp() - query_start > interval '300 milliseconds'`

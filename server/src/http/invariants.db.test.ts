@@ -1,4 +1,5 @@
 import { operation } from '@gatehouse/contract/operation'
+import { readOrganization, updateOrganization } from '@gatehouse/contract/organizations'
 import { createProject, readProject } from '@gatehouse/contract/projects'
 import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
@@ -100,26 +101,27 @@ describe('the audit row is part of the change', () => {
 
   test('HO-05 an audit row that cannot be written is a 503 and a rollback, and nobody is told the database text', async () => {
     await breakAudit()
-    const made = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body })
+    const made = await live.ask('alice', createProject, { params: { org_id: org.aurora }, body })
     expect(made).toMatchObject({ status: 503, body: { code: 'dependency_unavailable' } })
     expect(made.text).not.toContain('no room')
     expect(made.headers.get('retry-after')).toBe('1')
     expect(await forgottenProjects(live)).toEqual([])
     // A refusal that cannot be recorded is not told either.
-    expect((await live.call('alice', 'GET', `/api/v1/orgs/${org.borealis}`)).status).toBe(503)
+    expect((await live.ask('alice', readOrganization, { params: { org_id: org.borealis } })).status).toBe(503)
     await mendAudit()
-    expect((await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body })).status).toBe(201)
+    expect((await live.ask('alice', createProject, { params: { org_id: org.aurora }, body })).status).toBe(201)
   })
 
   test('HO-05 a change that fails leaves no row that claims it', async () => {
     const id = 'failed-change'
-    const again = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body, headers: { 'x-request-id': id } })
+    const again = await live.ask('alice', createProject, { params: { org_id: org.aurora }, body, headers: { 'x-request-id': id } })
     expect(again).toMatchObject({ status: 409, body: { code: 'project_already_exists' } })
     expect(await live.auditOf(id)).toEqual([])
   })
 
   test('AU-05 a refusal is one row: in the own tenant with its reason, across tenants in the platform log', async () => {
-    const inside = await live.call('anna', 'PATCH', `/api/v1/orgs/${org.aurora}`, {
+    const inside = await live.ask('anna', updateOrganization, {
+      params: { org_id: org.aurora },
       body: { name: 'X' },
       headers: { 'x-request-id': 'inside' },
     })
@@ -138,15 +140,15 @@ describe('the audit row is part of the change', () => {
         severity: 'warning',
       },
     ])
-    const across = await live.call('anna', 'GET', `/api/v1/orgs/${org.borealis}`, { headers: { 'x-request-id': 'across' } })
+    const across = await live.ask('anna', readOrganization, { params: { org_id: org.borealis }, headers: { 'x-request-id': 'across' } })
     expect(across).toMatchObject({ status: 404, body: { code: 'organization_not_found' } })
     expect(across.body.details).toBeUndefined()
     expect(await live.auditOf('across')).toMatchObject([{ result: 'denied', reason_code: 'membership_missing', tenant_id: null }])
   })
 
   test('AU-05 a caller with a platform role may know what exists, and is told why not', async () => {
-    const read = await live.call('otto', 'GET', `/api/v1/orgs/${org.borealis}`)
+    const read = await live.ask('otto', readOrganization, { params: { org_id: org.borealis } })
     expect(read).toMatchObject({ status: 403, body: { details: { reason_code: 'membership_missing' } } })
-    expect((await live.call('otto', 'GET', '/api/v1/orgs/01890000-0000-7000-8000-000000000000')).status).toBe(404)
+    expect((await live.ask('otto', readOrganization, { params: { org_id: '01890000-0000-7000-8000-000000000000' } })).status).toBe(404)
   })
 })

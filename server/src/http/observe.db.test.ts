@@ -1,6 +1,8 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { Writable } from 'node:stream'
+import { readOrganization, resumeOrganization, updateOrganization } from '@gatehouse/contract/organizations'
+import { readMe } from '@gatehouse/contract/users'
 import { describe, expect, test } from 'vitest'
 import { tcpProxy } from '../../../test/faults/tcp-proxy.ts'
 import { writeOperatorCredentials } from '../../../test/fuzz/operator-credential-calls.ts'
@@ -78,8 +80,8 @@ describe('log lines', () => {
 
   test('AU-06 a refusal names its problem; what the caller wrote into the address is not there', async () => {
     await live.call('anna', 'GET', `/api/v1/orgs/${org.borealis}?access_token=${canary}`, named('with-query'))
-    await live.call('anna', 'GET', `/api/v1/orgs/${org.borealis}`, named('not-found'))
-    await live.call(null, 'GET', `/api/v1/me`, named('bad-token', { authorization: `Bearer ${canary}` }))
+    await live.ask('anna', readOrganization, { params: { org_id: org.borealis }, ...named('not-found') })
+    await live.ask(null, readMe, { ...named('bad-token', { authorization: `Bearer ${canary}` }) })
     await live.call('anna', 'GET', `/${canary}/nowhere?x=${canary}`, named('no-route'))
     await live.call('anna', 'GET', `/api/v1/orgs/%${canary}`, named('bad-path'))
     await live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, { ...named('bad-body'), body: { [canary]: canary } })
@@ -143,7 +145,7 @@ describe('log lines', () => {
     await live.sql(`create function refuse_audit() returns trigger language plpgsql as
                       $$ begin raise exception 'no room' using detail = '${canary}', hint = '${canary}'; end $$;
                     create trigger refuse_audit before insert on audit_logs for each row execute function refuse_audit()`)
-    await live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, { ...named('failed'), body: { name: 'N' } })
+    await live.ask('alice', updateOrganization, { params: { org_id: org.aurora }, ...named('failed'), body: { name: 'N' } })
     await live.sql('drop trigger refuse_audit on audit_logs; drop function refuse_audit')
     const told = await linesOf('failed')
     expect(told).toMatchObject([
@@ -175,15 +177,15 @@ describe('metrics', () => {
 
   test('AU-06 each metric moves by exactly what happened', async () => {
     const before = await scraped()
-    await live.call('anna', 'GET', '/api/v1/me')
-    await live.call('anna', 'GET', `/api/v1/orgs/${org.borealis}`)
-    await live.call(null, 'GET', '/api/v1/me')
-    await live.call(null, 'GET', '/api/v1/me', { headers: { authorization: 'Bearer nonsense' } })
+    await live.ask('anna', readMe)
+    await live.ask('anna', readOrganization, { params: { org_id: org.borealis } })
+    await live.ask(null, readMe)
+    await live.ask(null, readMe, { headers: { authorization: 'Bearer nonsense' } })
     // The sweep above has left it suspended.
-    expect((await live.call('ada', 'POST', `/api/v1/orgs/${org.aurora}/resume`, { body: { reason: 'counted' } })).status).toBe(200)
-    expect((await live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, { body: { name: 'Counted' } })).status).toBe(200)
+    expect((await live.ask('ada', resumeOrganization, { params: { org_id: org.aurora }, body: { reason: 'counted' } })).status).toBe(200)
+    expect((await live.ask('alice', updateOrganization, { params: { org_id: org.aurora }, body: { name: 'Counted' } })).status).toBe(200)
     await live.setPolicy('rate_limit.api_requests_per_minute', 1)
-    await live.call('anna', 'GET', '/api/v1/me')
+    await live.ask('anna', readMe)
     await live.setPolicy('rate_limit.api_requests_per_minute', 100_000)
     metrics.checkpointed(7)
     metrics.signingKeyTended(false)
@@ -227,7 +229,10 @@ describe('metrics', () => {
   })
 
   test('AU-06 no label holds an id, or anything that a caller wrote', async () => {
-    await live.call('anna', 'GET', `/api/v1/orgs/${org.aurora}`, named(canary, { 'user-agent': canary, 'x-project-id': canary }))
+    await live.ask('anna', readOrganization, {
+      params: { org_id: org.aurora },
+      ...named(canary, { 'user-agent': canary, 'x-project-id': canary }),
+    })
     await live.call('anna', 'GET', `/${canary}?${canary}`, named(canary))
     await rawExchange(live.url, [`BREW /${canary} HTTP/1.1\r\nHost: x\r\n\r\n`])
     const text = await scraped()
@@ -320,15 +325,10 @@ describe('traces', () => {
     const traceId = '0af7651916cd43dd8448eb211c80319c'
     const traceparent = `00-${traceId}-b7ad6b7169203331-01`
     const others = { tracestate: `v=${canary}`, baggage: `k=${canary}`, cookie: canary }
-    await live.call('anna', 'GET', `/api/v1/orgs/${org.aurora}`, named('traced', { traceparent, ...others }))
+    await live.ask('anna', readOrganization, { params: { org_id: org.aurora }, ...named('traced', { traceparent, ...others }) })
     await live.call('anna', 'GET', `/api/v1/orgs/${org.borealis}?x=${canary}`, named('traced-refusal'))
-    await live.call('anna', 'GET', `/api/v1/orgs/${org.borealis}`, named('traced-404'))
-    await live.call(
-      null,
-      'GET',
-      '/api/v1/me',
-      named('traced-401', { authorization: `Bearer ${canary}`, traceparent: `nonsense-${canary}` }),
-    )
+    await live.ask('anna', readOrganization, { params: { org_id: org.borealis }, ...named('traced-404') })
+    await live.ask(null, readMe, { ...named('traced-401', { authorization: `Bearer ${canary}`, traceparent: `nonsense-${canary}` }) })
     const line = (await linesOf('traced'))[0]!
     await linesOf('traced-401')
     await stopTracing()
@@ -361,7 +361,7 @@ describe('traces', () => {
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     for (const endpoint of ['http://127.0.0.1:9', `http://127.0.0.1:${(silent.address() as AddressInfo).port}`]) {
       const stopTracing = await startTracing({ endpoint })
-      expect((await live.call('anna', 'GET', '/api/v1/me')).status).toBe(200)
+      expect((await live.ask('anna', readMe)).status).toBe(200)
       const before = performance.now()
       await stopTracing()
       expect(performance.now() - before).toBeLessThan(4500)
@@ -372,7 +372,7 @@ describe('traces', () => {
 
   test('AU-06 without an address nothing is traced', async () => {
     await (await startTracing(null))()
-    await live.call('anna', 'GET', '/api/v1/me', named('untraced'))
+    await live.ask('anna', readMe, { ...named('untraced') })
     expect((await linesOf('untraced'))[0]).not.toHaveProperty('trace_id')
   })
 })

@@ -1,3 +1,4 @@
+import { listUsers } from '@gatehouse/contract/users'
 import { describe, expect, test } from 'vitest'
 import { pathOf, rightfulCalls } from '../../../test/fuzz/rightful-calls.ts'
 import { writeTargets } from '../../../test/fuzz/write-targets.ts'
@@ -101,10 +102,12 @@ describe('lists', () => {
     }
     for (const wrong of ['%00', 'a b', `${cursor}=`, `${cursor}%0a`, 'x'.repeat(2049), `${cursor}&cursor=${cursor}`])
       expect((await page('ada', `cursor=${wrong}`)).status).toBe(400)
-    const path = `/api/v1/admin/users?limit=3&cursor=${cursor}`
     const same = await live.replica()
-    expect((await live.call('ada', 'GET', path, {}, same.url)).status).toBe(200)
+    expect((await live.ask('ada', listUsers, { query: { limit: 3, cursor }, base: same.url })).status).toBe(200)
     const other = await live.replica({ cursors: sealedCursors(new Secret('other'.padEnd(48, 'k'))) })
-    expect(await live.call('ada', 'GET', path, {}, other.url)).toMatchObject({ status: 400, body: { code: 'cursor_invalid' } })
+    expect(await live.ask('ada', listUsers, { query: { limit: 3, cursor }, base: other.url })).toMatchObject({
+      status: 400,
+      body: { code: 'cursor_invalid' },
+    })
   })
 })

@@ -1,7 +1,29 @@
+import { createAccessGrant, revokeAccessGrant } from '@gatehouse/contract/access-grants'
+import { createAllocation, readAllocation, releaseAllocation, replaceAllocationSshKeys } from '@gatehouse/contract/allocations'
+import { listPlatformAuditLogs } from '@gatehouse/contract/audit-logs'
+import { readOrganizationConstraint } from '@gatehouse/contract/constraints'
+import { endOrganizationInvitation } from '@gatehouse/contract/invitations'
+import { addProjectMember, removeOrganizationMember } from '@gatehouse/contract/members'
+import { readNode, revokeTaskSigner } from '@gatehouse/contract/nodes'
 import { exchangeGrant, tokenTypes } from '@gatehouse/contract/oauth'
 import { oauthErrorOf } from '@gatehouse/contract/oauth-errors'
+import { revokeOperatorCredential } from '@gatehouse/contract/operator-credentials'
+import { createOrganization, listOrganizations, readOrganization, updateOrganization } from '@gatehouse/contract/organizations'
+import { setOrganizationPolicyValue } from '@gatehouse/contract/policies'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
+import { readProject, restoreProject } from '@gatehouse/contract/projects'
+import { createProjectBinding, endProjectBinding } from '@gatehouse/contract/role-bindings'
+import { deleteOrganizationRole } from '@gatehouse/contract/roles'
+import { createAttachment, readAttachment } from '@gatehouse/contract/runtime-attachments'
+import { revokeRuntimeCredential, unwrapDelivery } from '@gatehouse/contract/runtime-credentials'
+import { readServiceAccount, revokeServiceAccountKey } from '@gatehouse/contract/service-accounts'
+import { createSharedRuntime } from '@gatehouse/contract/shared-runtimes'
+import { retireSigningKey } from '@gatehouse/contract/signing-keys'
+import { createSshKey, deleteSshKey } from '@gatehouse/contract/ssh-keys'
+import { revokeTokens } from '@gatehouse/contract/tokens'
+import { readMe, readUser } from '@gatehouse/contract/users'
 import { describe, expect, test } from 'vitest'
+import type { BodyOf } from '../../../test/ask.ts'
 import { allocationOf } from '../../../test/fuzz/allocation-calls.ts'
 import { rightfulCalls, sendingOf, serviceAccountOf, sshKeyOf } from '../../../test/fuzz/rightful-calls.ts'
 import { runtimeOf } from '../../../test/fuzz/shared-runtime-calls.ts'
@@ -30,11 +52,10 @@ describe('errors', () => {
     const now = Math.floor(Date.now() / 1000)
     return signText(live.issuer.key, JSON.stringify(live.issuer.claims(now - 7200, { exp: now - 3600 })))
   }
-  const values = `${aurora}/policies/values`
-  const invitations = `${values}/tenancy.invitation_ttl_seconds`
-  const letIn = (body: object) => live.call('asha', 'POST', `/api/v1/allocations/${allocationOf('own')}/access-grants`, { body })
+  const letIn = (body: BodyOf<typeof createAccessGrant>) =>
+    live.ask('asha', createAccessGrant, { params: { allocation_id: allocationOf('own') }, body })
   const constraints = `${aurora}/policies/constraints`
-  const binding = { principal_type: 'user', principal_id: user('axel'), role_name: 'project_viewer' }
+  const binding = { principal_type: 'user', principal_id: user('axel'), role_name: 'project_viewer' } as const
   const twice = async (...call: Parameters<LiveServer['call']>) => {
     await live.call(...call)
     return live.call(...call)
@@ -50,7 +71,7 @@ describe('errors', () => {
   const provoked: Partial<Record<ProblemCode, [operation: string | null, provoke: () => Promise<Answered>]>> = {
     validation_error: ['organization.update', () => live.call('alice', 'PATCH', aurora, { body: { name: 7 } })],
     invalid_request: ['organization.update', () => live.call('alice', 'PATCH', aurora, { raw: '{' })],
-    cursor_invalid: ['organization.list', () => live.call('alice', 'GET', '/api/v1/orgs?cursor=AAAA')],
+    cursor_invalid: ['organization.list', () => live.ask('alice', listOrganizations, { query: { cursor: 'AAAA' } })],
     unsupported_grant_type: ['oauth.token.issue', () => asked({ grant_type: 'password' })],
     invalid_scope: ['oauth.token.issue', () => asked({ scope: 'platform.admin' })],
     subject_token_invalid: [
@@ -58,101 +79,115 @@ describe('errors', () => {
       () => asked({ grant_type: exchangeGrant, subject_token: 'nobodys', subject_token_type: tokenTypes.jwt }),
     ],
     invalid_target: ['oauth.token.issue', () => asked({ audience: 'nobody' })],
-    token_missing: ['me.read', () => live.call(null, 'GET', '/api/v1/me')],
-    token_invalid: ['me.read', () => live.call(null, 'GET', '/api/v1/me', { headers: { authorization: 'Bearer nonsense' } })],
-    token_expired: [
-      'me.read',
-      async () => live.call(null, 'GET', '/api/v1/me', { headers: { authorization: `Bearer ${await expired()}` } }),
-    ],
+    token_missing: ['me.read', () => live.ask(null, readMe)],
+    token_invalid: ['me.read', () => live.ask(null, readMe, { headers: { authorization: 'Bearer nonsense' } })],
+    token_expired: ['me.read', async () => live.ask(null, readMe, { headers: { authorization: `Bearer ${await expired()}` } })],
     proof_invalid: [
       'me.read',
       async () => {
         const { body } = await asked({}, { dpop: proofOf(keyPair(), { method: 'POST', url: `${tokenIssuer.url}/oauth2/token` }) })
-        return live.call(null, 'GET', '/api/v1/me', { headers: { authorization: `Bearer ${body.access_token}` } })
+        return live.ask(null, readMe, { headers: { authorization: `Bearer ${body.access_token}` } })
       },
     ],
-    insufficient_permissions: ['organization.update', () => live.call('anna', 'PATCH', aurora, { body: { name: 'Mine' } })],
+    insufficient_permissions: [
+      'organization.update',
+      () => live.ask('anna', updateOrganization, { params: { org_id: org.aurora }, body: { name: 'Mine' } }),
+    ],
     route_not_found: [null, () => live.call('anna', 'GET', '/api/v1/nowhere')],
     access_grant_not_found: [
       'allocation.access_grant.revoke',
-      () => live.call('asha', 'DELETE', `/api/v1/allocations/${allocationOf('own')}/access-grants/${nobody}`, { body: {} }),
+      () => live.ask('asha', revokeAccessGrant, { params: { allocation_id: allocationOf('own'), grant_id: nobody }, body: {} }),
     ],
     grantee_not_member: ['allocation.access_grant.create', () => letIn({ grantee_user_id: user('anna'), ssh_key_id: nobody })],
     ssh_key_not_personal: [
       'allocation.access_grant.create',
       () => letIn({ grantee_user_id: user('axel'), ssh_key_id: sshKeyOf('of_project') }),
     ],
-    allocation_not_found: ['allocation.read', () => live.call('asha', 'GET', `/api/v1/allocations/${nobody}`)],
+    allocation_not_found: ['allocation.read', () => live.ask('asha', readAllocation, { params: { allocation_id: nobody } })],
     allocation_not_active: [
       'allocation.ssh_keys.replace',
       async () => {
         const wish = { project_id: project.aurora, name: 'short', region: 'sweep', sku: 'sweep', gpus: 1 }
-        const { body } = await live.call('asha', 'POST', '/api/v1/allocations', { body: wish })
-        await live.call('asha', 'POST', `/api/v1/allocations/${body.id}/release`, { body: {} })
-        return live.call('asha', 'PUT', `/api/v1/allocations/${body.id}/ssh-keys`, { body: { ssh_key_ids: [] } })
+        const { body } = await live.ask('asha', createAllocation, { body: wish })
+        await live.ask('asha', releaseAllocation, { params: { allocation_id: body.id }, body: {} })
+        return live.ask('asha', replaceAllocationSshKeys, { params: { allocation_id: body.id }, body: { ssh_key_ids: [] } })
       },
     ],
     operator_credential_not_found: [
       'shared_runtime.operator_credential.revoke',
       () =>
-        live.call('adam', 'DELETE', `${aurora}/shared-app-runtimes/${runtimeOf('own')}/operator-credentials/${nobody}`, {
+        live.ask('adam', revokeOperatorCredential, {
+          params: { org_id: org.aurora, shared_runtime_id: runtimeOf('own'), key_id: nobody },
           body: { reason: 'because' },
         }),
     ],
     attachment_not_found: [
       'shared_runtime.attachment.read',
-      () => live.call('anna', 'GET', `${aurora}/shared-app-runtimes/${runtimeOf('own')}/attachments/${nobody}`),
+      () =>
+        live.ask('anna', readAttachment, { params: { org_id: org.aurora, shared_runtime_id: runtimeOf('own'), attachment_id: nobody } }),
     ],
     attachment_already_exists: [
       'shared_runtime.attachment.create',
       () =>
-        live.call('adam', 'POST', `${aurora}/shared-app-runtimes/${runtimeOf('own')}/attachments`, {
+        live.ask('adam', createAttachment, {
+          params: { org_id: org.aurora, shared_runtime_id: runtimeOf('own') },
           body: { project_id: project.aurora, contribution_policy: 'all' },
         }),
     ],
     runtime_credential_not_found: [
       'shared_runtime.credential.revoke',
       () =>
-        live.call('adam', 'DELETE', `${aurora}/shared-app-runtimes/${runtimeOf('own')}/credentials/${nobody}`, { body: { reason: 'r' } }),
+        live.ask('adam', revokeRuntimeCredential, {
+          params: { org_id: org.aurora, shared_runtime_id: runtimeOf('own'), credential_id: nobody },
+          body: { reason: 'r' },
+        }),
     ],
     delivery_not_found: [
       'delivery.unwrap',
       async () => {
         const operator = await operatorWithSecret(live, runtimeOf('own'))
         const headers = { authorization: `Bearer ${await operator.token()}` }
-        return live.call(null, 'POST', '/api/v1/deliveries/unwrap', { body: { wrapping_token: 'nobodys' }, headers })
+        return live.ask(null, unwrapDelivery, { body: { wrapping_token: 'nobodys' }, headers })
       },
     ],
     shared_runtime_already_exists: [
       'shared_runtime.create',
       () =>
-        live.call('adam', 'POST', `${aurora}/shared-app-runtimes`, {
+        live.ask('adam', createSharedRuntime, {
+          params: { org_id: org.aurora },
           body: { app_slug: 'sweep', app_version: '1', display_name: 'Sweep own', runtime_backend: 'slurm' },
         }),
     ],
     shared_runtime_not_found: [
       'allocation.create',
       () =>
-        live.call('asha', 'POST', '/api/v1/allocations', {
+        live.ask('asha', createAllocation, {
           body: { project_id: project.aurora, name: 'tagged', region: 'sweep', sku: 'sweep', gpus: 1, shared_runtime_id: nobody },
         }),
     ],
-    node_not_found: ['node.read', () => live.call('otto', 'GET', `/api/v1/admin/nodes/${nobody}`)],
+    node_not_found: ['node.read', () => live.ask('otto', readNode, { params: { node_id: nobody } })],
     node_already_exists: [
       'node.create',
       () => twice('ada', 'POST', '/api/v1/admin/nodes', { body: { name: 'twice', region: 'nowhere', sku: 'sweep', gpus: 1 } }),
     ],
     signer_not_found: [
       'node.signer.revoke',
-      () => live.call('ada', 'POST', `/api/v1/admin/node-signers/${'A'.repeat(43)}/revoke`, { body: { reason: 'x' } }),
+      () => live.ask('ada', revokeTaskSigner, { params: { kid: 'A'.repeat(43) }, body: { reason: 'x' } }),
     ],
-    organization_not_found: ['organization.read', () => live.call('anna', 'GET', `/api/v1/orgs/${org.borealis}`)],
-    project_not_found: ['project.read', () => live.call('anna', 'GET', `/api/v1/projects/${project.borealis}`)],
-    user_not_found: ['user.read', () => live.call('ada', 'GET', `/api/v1/admin/users/${nobody}`)],
-    member_not_found: ['organization.member.remove', () => live.call('alice', 'DELETE', `${aurora}/members/${nobody}`)],
+    organization_not_found: ['organization.read', () => live.ask('anna', readOrganization, { params: { org_id: org.borealis } })],
+    project_not_found: ['project.read', () => live.ask('anna', readProject, { params: { project_id: project.borealis } })],
+    user_not_found: ['user.read', () => live.ask('ada', readUser, { params: { user_id: nobody } })],
+    member_not_found: [
+      'organization.member.remove',
+      () => live.ask('alice', removeOrganizationMember, { params: { org_id: org.aurora, user_id: nobody }, body: {} }),
+    ],
     role_not_found: [
       'project.member.add',
-      () => live.call('amara', 'POST', `${training}/members`, { body: { user_id: user('anna'), role_name: 'no_such_role' } }),
+      () =>
+        live.ask('amara', addProjectMember, {
+          params: { project_id: project.aurora },
+          body: { user_id: user('anna'), role_name: 'no_such_role' },
+        }),
     ],
     role_already_exists: [
       'role.create_of_organization',
@@ -160,62 +195,94 @@ describe('errors', () => {
     ],
     role_immutable: [
       'role.delete_of_organization',
-      () => live.call('alice', 'DELETE', `${aurora}/roles/${fixedId('role', 'tenant_owner')}`, { body: { reason: 'r' } }),
+      () =>
+        live.ask('alice', deleteOrganizationRole, {
+          params: { org_id: org.aurora, role_id: fixedId('role', 'tenant_owner') },
+          body: { reason: 'r' },
+        }),
     ],
     role_not_assignable: [
       'role_binding.create_of_project',
       () =>
-        live.call('amara', 'POST', `${training}/role-bindings`, {
+        live.ask('amara', createProjectBinding, {
+          params: { project_id: project.aurora },
           body: { role_name: 'project_admin', principal_type: 'service_account', principal_id: serviceAccountOf('active') },
         }),
     ],
     binding_already_exists: [
       'role_binding.create_of_project',
-      () => live.call('amara', 'POST', `${training}/role-bindings`, { body: binding }),
+      () => live.ask('amara', createProjectBinding, { params: { project_id: project.aurora }, body: binding }),
     ],
     binding_not_found: [
       'role_binding.end_of_project',
-      () => live.call('amara', 'DELETE', `${training}/role-bindings/${nobody}`, { body: {} }),
+      () => live.ask('amara', endProjectBinding, { params: { project_id: project.aurora, binding_id: nobody }, body: {} }),
     ],
     not_project_member: [
       'role_binding.create_of_project',
-      () => live.call('amara', 'POST', `${training}/role-bindings`, { body: { ...binding, principal_id: user('anna') } }),
+      () =>
+        live.ask('amara', createProjectBinding, {
+          params: { project_id: project.aurora },
+          body: { ...binding, principal_id: user('anna') },
+        }),
     ],
-    service_account_not_found: ['service_account.read', () => live.call('aldo', 'GET', `${training}/service-accounts/${nobody}`)],
+    service_account_not_found: [
+      'service_account.read',
+      () => live.ask('aldo', readServiceAccount, { params: { project_id: project.aurora, service_account_id: nobody } }),
+    ],
     service_account_key_not_found: [
       'service_account.key.revoke',
       () =>
-        live.call('aldo', 'DELETE', `${training}/service-accounts/${serviceAccountOf('active')}/keys/${nobody}`, { body: { reason: 'r' } }),
+        live.ask('aldo', revokeServiceAccountKey, {
+          params: { project_id: project.aurora, service_account_id: serviceAccountOf('active'), key_id: nobody },
+          body: { reason: 'r' },
+        }),
     ],
     service_account_already_exists: [
       'service_account.create',
       () => twice('aldo', 'POST', `${training}/service-accounts`, { body: { name: 'Twice', slug: 'twice' } }),
     ],
-    policy_not_found: ['policy.value.set_of_organization', () => live.call('alice', 'PUT', `${values}/no.such`, { body: { value: 1 } })],
-    policy_out_of_bounds: ['policy.value.set_of_organization', () => live.call('alice', 'PUT', invitations, { body: { value: 1 } })],
-    invalid_key: ['ssh_key.create', () => live.call('asha', 'POST', '/api/v1/ssh-keys', { body: { name: 'n', public_key: 'none' } })],
-    ssh_key_not_found: ['ssh_key.delete', () => live.call('asha', 'DELETE', `/api/v1/ssh-keys/${nobody}`, { body: {} })],
+    policy_not_found: [
+      'policy.value.set_of_organization',
+      () => live.ask('alice', setOrganizationPolicyValue, { params: { org_id: org.aurora, key: 'no.such' }, body: { value: 1 } }),
+    ],
+    policy_out_of_bounds: [
+      'policy.value.set_of_organization',
+      () =>
+        live.ask('alice', setOrganizationPolicyValue, {
+          params: { org_id: org.aurora, key: 'tenancy.invitation_ttl_seconds' },
+          body: { value: 1 },
+        }),
+    ],
+    invalid_key: ['ssh_key.create', () => live.ask('asha', createSshKey, { body: { name: 'n', public_key: 'none' } })],
+    ssh_key_not_found: ['ssh_key.delete', () => live.ask('asha', deleteSshKey, { params: { ssh_key_id: nobody }, body: {} })],
     ssh_key_already_exists: [
       'ssh_key.create',
       () => twice('asha', 'POST', '/api/v1/ssh-keys', { body: { name: 'n', public_key: newKeyLine() } }),
     ],
     version_conflict: [
       'policy.value.set_of_organization',
-      () => live.call('alice', 'PUT', invitations, { body: { value: 7200, expected_version: 77 } }),
+      () =>
+        live.ask('alice', setOrganizationPolicyValue, {
+          params: { org_id: org.aurora, key: 'tenancy.invitation_ttl_seconds' },
+          body: { value: 7200, expected_version: 77 },
+        }),
     ],
     signing_key_not_found: [
       'signing_key.retire',
-      () => live.call('ada', 'POST', '/api/v1/admin/signing-keys/no-such-key/retire', { body: { reason: 'test' } }),
+      () => live.ask('ada', retireSigningKey, { params: { kid: 'no-such-key' }, body: { reason: 'test' } }),
     ],
-    token_not_found: ['auth.token.revoke', () => live.call('amara', 'POST', '/api/v1/auth/tokens/revoke', { body: { token_id: nobody } })],
-    constraint_not_found: ['policy.constraint.read_of_organization', () => live.call('alice', 'GET', `${constraints}/${nobody}`)],
+    token_not_found: ['auth.token.revoke', () => live.ask('amara', revokeTokens, { body: { token_id: nobody } })],
+    constraint_not_found: [
+      'policy.constraint.read_of_organization',
+      () => live.ask('alice', readOrganizationConstraint, { params: { org_id: org.aurora, constraint_id: nobody } }),
+    ],
     constraint_already_exists: [
       'policy.constraint.create_of_organization',
       () => twice('alice', 'POST', constraints, { body: { key: 'twice', actions: ['allocation.create'], condition: {} } }),
     ],
     invitation_not_found: [
       'invitation.end_of_organization',
-      () => live.call('alice', 'DELETE', `${aurora}/invitations/${nobody}`, { body: {} }),
+      () => live.ask('alice', endOrganizationInvitation, { params: { org_id: org.aurora, invitation_id: nobody }, body: {} }),
     ],
     invitation_already_exists: [
       'invitation.create_of_organization',
@@ -228,14 +295,28 @@ describe('errors', () => {
     project_already_exists: ['project.create', () => twice('alice', 'POST', `${aurora}/projects`, { body: { name: 'P', slug: 'twice' } })],
     member_already_exists: [
       'project.member.add',
-      () => live.call('amara', 'POST', `${training}/members`, { body: { user_id: user('axel'), role_name: 'project_viewer' } }),
+      () =>
+        live.ask('amara', addProjectMember, {
+          params: { project_id: project.aurora },
+          body: { user_id: user('axel'), role_name: 'project_viewer' },
+        }),
     ],
-    last_owner: ['organization.member.remove', () => live.call('alice', 'DELETE', `${aurora}/members/${user('alice')}`)],
+    last_owner: [
+      'organization.member.remove',
+      () => live.ask('alice', removeOrganizationMember, { params: { org_id: org.aurora, user_id: user('alice') }, body: {} }),
+    ],
     not_tenant_member: [
       'project.member.add',
-      () => live.call('amara', 'POST', `${training}/members`, { body: { user_id: user('bella'), role_name: 'project_viewer' } }),
+      () =>
+        live.ask('amara', addProjectMember, {
+          params: { project_id: project.aurora },
+          body: { user_id: user('bella'), role_name: 'project_viewer' },
+        }),
     ],
-    state_conflict: ['project.restore', () => live.call('adam', 'POST', `${training}/restore`, { body: { reason: 'r' } })],
+    state_conflict: [
+      'project.restore',
+      () => live.ask('adam', restoreProject, { params: { project_id: project.aurora }, body: { reason: 'r' } }),
+    ],
     body_too_large: ['organization.update', () => live.call('alice', 'PATCH', aurora, { raw: padded(limit + 1) })],
     unsupported_media_type: [
       'organization.update',
@@ -244,8 +325,16 @@ describe('errors', () => {
     idempotency_key_reused: [
       'organization.update',
       async () => {
-        await live.call('alice', 'PATCH', aurora, { body: { name: 'One' }, headers: { 'idempotency-key': 'reused' } })
-        return live.call('alice', 'PATCH', aurora, { body: { name: 'Two' }, headers: { 'idempotency-key': 'reused' } })
+        await live.ask('alice', updateOrganization, {
+          params: { org_id: org.aurora },
+          body: { name: 'One' },
+          headers: { 'idempotency-key': 'reused' },
+        })
+        return live.ask('alice', updateOrganization, {
+          params: { org_id: org.aurora },
+          body: { name: 'Two' },
+          headers: { 'idempotency-key': 'reused' },
+        })
       },
     ],
   }
@@ -290,9 +379,9 @@ describe('errors', () => {
 
   test('HO-04 a validation error has one entry per field and repeats nothing of what was sent', async () => {
     const sent = { name: 'hunter2\u0007', slug: 'HUNTER2', owner_user_id: 'hunter2', hunter: 2 }
-    const { status, body, text } = await live.call('ada', 'POST', '/api/v1/orgs', { body: sent })
+    const { status, body, text } = await live.ask('ada', createOrganization, { body: sent })
     expect(status).toBe(400)
-    expect(body.details.map(({ in: part, field }: { in: string; field: string }) => `${part} ${field}`).sort()).toEqual([
+    expect(body.details!.map(({ in: part, field }) => `${part} ${field}`).sort()).toEqual([
       'body hunter',
       'body name',
       'body owner_user_id',
@@ -305,22 +394,22 @@ describe('errors', () => {
 
   test('HO-04 whoever sends no id is told that one is wanted, alike in path, query, body and header', async () => {
     const wanted = (part: string, field: string) => ({ in: part, field, message: 'must be an id (a UUID)' })
-    const founded = (id: string) => live.call('ada', 'POST', '/api/v1/orgs', { body: { name: 'One', slug: 'one', owner_user_id: id } })
+    const founded = (id: string) => live.ask('ada', createOrganization, { body: { name: 'One', slug: 'one', owner_user_id: id } })
     const wrong = ['x', project.aurora.slice(1), `${project.aurora}0`, 'z'.repeat(36), '']
     for (const id of wrong) expect((await founded(id)).body.details).toEqual([wanted('body', 'owner_user_id')])
-    const inPath = await live.call('amara', 'GET', '/api/v1/projects/x')
+    const inPath = await live.ask('amara', readProject, { params: { project_id: 'x' } })
     expect(inPath.body.details).toEqual([wanted('path', 'project_id')])
-    const inQuery = await live.call('ada', 'GET', '/api/v1/admin/audit-logs?tenant_id=x')
+    const inQuery = await live.ask('ada', listPlatformAuditLogs, { query: { tenant_id: 'x' } })
     expect(inQuery.body.details).toEqual([wanted('query', 'tenant_id')])
-    const inHeader = await live.call('amara', 'GET', training, { headers: { 'x-project-id': 'x' } })
+    const inHeader = await live.ask('amara', readProject, { params: { project_id: project.aurora }, headers: { 'x-project-id': 'x' } })
     expect(inHeader.body.details).toEqual([wanted('header', 'x-project-id')])
   })
 
   test('HO-04 a refusal inside the own tenant says its reason code, and an unknown token scheme is told from none', async () => {
-    const refused = await live.call('anna', 'PATCH', aurora, { body: { name: 'Mine' } })
+    const refused = await live.ask('anna', updateOrganization, { params: { org_id: org.aurora }, body: { name: 'Mine' } })
     expect(refused.body.details).toEqual({ reason_code: 'permission_denied' })
-    expect((await live.call(null, 'GET', '/api/v1/me')).headers.get('www-authenticate')).toBe('Bearer')
-    const basic = await live.call(null, 'GET', '/api/v1/me', { headers: { authorization: 'Basic YTpi' } })
+    expect((await live.ask(null, readMe)).headers.get('www-authenticate')).toBe('Bearer')
+    const basic = await live.ask(null, readMe, { headers: { authorization: 'Basic YTpi' } })
     expect(basic).toMatchObject({ status: 401, body: { code: 'token_invalid' } })
   })
 })

@@ -1,3 +1,6 @@
+import { readProject } from '@gatehouse/contract/projects'
+import { issueServiceAccountToken } from '@gatehouse/contract/tokens'
+import { readMe } from '@gatehouse/contract/users'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
@@ -15,7 +18,7 @@ beforeEach(async () => {
   url = (await live.replica()).url
 })
 
-const me = (person: string | null, headers: Record<string, string> = {}) => live.call(person, 'GET', '/api/v1/me', { headers }, url)
+const me = (person: string | null, headers: Record<string, string> = {}) => live.ask(person, readMe, { headers, base: url })
 const statuses = async (times: number, person: string | null, headers?: Record<string, string>) => {
   const seen = []
   for (let time = 0; time < times; time += 1) seen.push((await me(person, headers)).status)
@@ -68,7 +71,7 @@ describe('rate limits', () => {
     await live.setPolicy(strangers, 2)
     const keys = () => live.call(null, 'GET', '/.well-known/jwks.json', {}, url)
     const body = { service_account_id: seeded.org.aurora, key_id: seeded.org.aurora, client_secret: 'guessed' }
-    const guess = () => live.call(null, 'POST', '/api/v1/auth/service-account/token', { body }, url)
+    const guess = () => live.ask(null, issueServiceAccountToken, { body, base: url })
     expect(await statuses(3, null)).toEqual([401, 401, 429])
     expect((await guess()).status).toBe(429)
     expect((await keys()).status).toBe(200)
@@ -122,7 +125,7 @@ describe('rate limits', () => {
     const { body } = await machine.ask({}, {}, url)
     await live.setPolicy('rate_limit.machine_requests_per_minute', 3)
     const authorization = `Bearer ${body.access_token}`
-    const use = () => live.call(null, 'GET', `/api/v1/projects/${seeded.project.aurora}`, { headers: { authorization } }, url)
+    const use = () => live.ask(null, readProject, { params: { project_id: seeded.project.aurora }, headers: { authorization }, base: url })
     // Who has only a token and says that he is its client is counted with its other uses.
     const revoke = () => live.call(null, 'POST', '/oauth2/revoke', { raw: 'token=x', headers: { ...formHeaders, authorization } }, url)
     try {

@@ -1,3 +1,4 @@
+import { disableSharedRuntime } from '@gatehouse/contract/shared-runtimes'
 import { describe, expect, test } from 'vitest'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
@@ -66,7 +67,7 @@ describe('what an operator was refused', () => {
     const deliver = (path: string, token = operator) => told(token, 'POST', path, { name: 'registry' })
     const other = await runtimes.made()
     const of_disabled = await runtimes.tokenOf(other)
-    await live.call('adam', 'POST', runtimes.one(other, '/disable'), { body: { reason: 'because' } })
+    await live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: other }, body: { reason: 'because' } })
     const rows = [
       await deliver(runtimes.one(id, '/credential-deliveries')),
       await deliver(runtimes.one(other, '/credential-deliveries')),

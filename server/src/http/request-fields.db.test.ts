@@ -1,4 +1,9 @@
+import { listOrganizationAuditLogs } from '@gatehouse/contract/audit-logs'
+import { addProjectMember } from '@gatehouse/contract/members'
+import { createOrganization, readOrganization, updateOrganization } from '@gatehouse/contract/organizations'
+import { createProject, readProject } from '@gatehouse/contract/projects'
 import { uuidPattern } from '@gatehouse/contract/shapes'
+import { readMe } from '@gatehouse/contract/users'
 import { describe, expect, test } from 'vitest'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
 import { bearerFor, pathOf, rightfulCalls, sendingOf } from '../../../test/fuzz/rightful-calls.ts'
@@ -73,7 +78,7 @@ describe('fields', () => {
         })
 
   test('HO-04 an id in capitals is the same id, in a path and in a body, and is kept in one spelling', async () => {
-    const read = await live.call('anna', 'GET', `/api/v1/orgs/${org.aurora.toUpperCase()}`)
+    const read = await live.ask('anna', readOrganization, { params: { org_id: org.aurora.toUpperCase() } })
     expect(read).toMatchObject({ status: 200, body: { id: org.aurora } })
     const added = await live.call('amara', 'POST', `${training.toUpperCase().replace('/API/V1/PROJECTS', '/api/v1/projects')}/members`, {
       body: { user_id: user('adam').toUpperCase(), role_name: 'project_viewer' },
@@ -82,32 +87,32 @@ describe('fields', () => {
     expect(added).toMatchObject({ status: 201, body: { user_id: user('adam') } })
     expect(await live.auditOf('capitals')).toMatchObject([{ resource_id: user('adam'), metadata: { user_id: user('adam') } }])
     const other = { body: { name: 'x', slug: slug() }, headers: { 'x-project-id': project.aurora.toUpperCase() } }
-    expect((await live.call('alice', 'POST', `${aurora}/projects`, other)).status).toBe(201)
+    expect((await live.ask('alice', createProject, { params: { org_id: org.aurora }, ...other })).status).toBe(201)
   })
 
   test('HO-04 an id in capitals is no way round the question whether it is your own', async () => {
     const mine = { name: 'Mine', slug: slug(), owner_user_id: user('ada').toUpperCase() }
     const refused = { status: 403, body: { details: { detail: 'override_self_grant' } } }
-    expect(await live.call('ada', 'POST', '/api/v1/orgs', { body: mine })).toMatchObject(refused)
+    expect(await live.ask('ada', createOrganization, { body: mine })).toMatchObject(refused)
     const join = { user_id: user('ada').toUpperCase(), role_name: 'project_viewer' }
-    expect(await live.call('ada', 'POST', `${training}/members`, { body: join })).toMatchObject(refused)
+    expect(await live.ask('ada', addProjectMember, { params: { project_id: project.aurora }, body: join })).toMatchObject(refused)
   })
 
   test('HO-04 text is bounded in code points after it was brought to its NFC form', async () => {
-    const rename = (name: string) => live.call('alice', 'PATCH', aurora, { body: { name } })
+    const rename = (name: string) => live.ask('alice', updateOrganization, { params: { org_id: org.aurora }, body: { name } })
     expect(await rename('😀'.repeat(100))).toMatchObject({ status: 200, body: { name: '😀'.repeat(100) } })
     expect((await rename('😀'.repeat(101))).status).toBe(400)
     expect(await rename('e\u0301'.repeat(100))).toMatchObject({ status: 200, body: { name: '\u00e9'.repeat(100) } })
     expect((await rename('e\u0301'.repeat(101))).status).toBe(400)
-    expect((await live.call('alice', 'GET', aurora)).body.name).toBe('\u00e9'.repeat(100))
+    expect((await live.ask('alice', readOrganization, { params: { org_id: org.aurora } })).body.name).toBe('\u00e9'.repeat(100))
     for (const wrong of ['', ' ', '\u3000', 'a\nb', 'a\u0007', '\u0085', 'a\u009bb']) expect((await rename(wrong)).status).toBe(400)
   })
 
   test('HO-04 times are RFC 3339 in UTC with milliseconds', async () => {
-    const { body } = await live.call('alice', 'GET', aurora)
+    const { body } = await live.ask('alice', readOrganization, { params: { org_id: org.aurora } })
     expect(body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     expect(new Date(body.created_at).toISOString()).toBe(body.created_at)
-    const since = (from: string) => live.call('alice', 'GET', `${aurora}/audit-logs?from=${encodeURIComponent(from)}`)
+    const since = (from: string) => live.ask('alice', listOrganizationAuditLogs, { params: { org_id: org.aurora }, query: { from } })
     expect((await since('2024-02-29T23:59:59.999Z')).status).toBe(200)
     const wrong = ['2023-02-29T00:00:00.000Z', '2024-13-01T00:00:00.000Z', '2024-01-01T24:00:00.000Z', '0000-01-01T00:00:00.000Z']
     for (const from of [...wrong, '2024-01-01T00:00:00Z', '2024-01-01T00:00:00.000+01:00', '2024-01-01', 'now', '1'])
@@ -118,7 +123,7 @@ describe('fields', () => {
   })
 
   test('HO-04 X-Project-ID must be a UUID and agree with the path', async () => {
-    const read = (id: string) => live.call('amara', 'GET', training, { headers: { 'x-project-id': id } })
+    const read = (id: string) => live.ask('amara', readProject, { params: { project_id: project.aurora }, headers: { 'x-project-id': id } })
     expect((await read(project.aurora)).status).toBe(200)
     expect((await read(project.aurora.toUpperCase())).status).toBe(200)
     const refused = { status: 400, body: { code: 'validation_error', details: [{ in: 'header', field: 'x-project-id' }] } }
@@ -178,13 +183,15 @@ describe('bodies', () => {
   test.for(['Bearer', 'Bearer ', 'Bearer  two', 'Bearer a b', 'Bearer ü', 'Bearer\ta', 'Basic YTpi', 'Bearera.b.c', 'DPoP a"b'])(
     'T1 an authorization that is none of ours is no token: %j',
     async (authorization) => {
-      const { status, body } = await live.call(null, 'GET', '/api/v1/me', { headers: { authorization } })
+      const { status, body } = await live.ask(null, readMe, { headers: { authorization } })
       expect([status, body.code]).toEqual([401, 'token_invalid'])
     },
   )
 
   test('HO-04 who has no body to give is not asked for its type', async () => {
-    expect((await live.call('alice', 'GET', aurora, { headers: { 'content-type': 'text/plain' } })).status).toBe(200)
+    expect(
+      (await live.ask('alice', readOrganization, { params: { org_id: org.aurora }, headers: { 'content-type': 'text/plain' } })).status,
+    ).toBe(200)
     const gone = await live.call('amara', 'DELETE', `${training}/members/${user('asha')}`)
     expect(gone.status).toBe(204)
     expect(gone.text).toBe('')

@@ -1,3 +1,5 @@
+import { createOrganizationConstraint } from '@gatehouse/contract/constraints'
+import { updateOrganization } from '@gatehouse/contract/organizations'
 import { describe, expect, test } from 'vitest'
 import { writeOperatorCredentials } from '../../../test/fuzz/operator-credential-calls.ts'
 import { formOf, pathOf, rightfulCalls, writeServiceAccounts } from '../../../test/fuzz/rightful-calls.ts'
@@ -21,7 +23,6 @@ const live = serverFixture({}, async (live) => {
 /** Ours are longer than a reason may be; others' are not. */
 const shortToken = ['{"alg":"EdDSA"}', '{}', 'signed'].map((part) => Buffer.from(part).toString('base64url')).join('.')
 
-const organization = `/api/v1/orgs/${seeded.org.aurora}`
 const uuid = /^[0-9a-f]{8}-/
 const stored = async (text: string) => {
   const kept = await live.sql<{ kept: number }>(
@@ -86,14 +87,17 @@ describe('a credential in the address', () => {
 describe('a name that may be a secret', () => {
   test('TI-18 is not repeated in the refusal of it', async () => {
     for (const name of [...strays, 'f3a9c0d17b5e4286a1b0c9d8', 'hunter2!', `long_${'x'.repeat(40)}`]) {
-      const refused = await live.call('alice', 'PATCH', organization, { body: { name: 'Aurora', [name]: true } })
+      const refused = await live.ask('alice', updateOrganization, {
+        params: { org_id: seeded.org.aurora },
+        body: { name: 'Aurora', [name]: true },
+      })
       expect(refused).toMatchObject({
         status: 400,
         body: { code: 'validation_error', details: [{ in: 'body', field: '[secret]', message: 'is not known here' }] },
       })
       expect(refused.text).not.toContain(name)
       const within = { key: 'k', actions: ['storage.*'], condition: { within: { source_ip: { [name]: 1 } } } }
-      const deep = await live.call('alice', 'POST', `${organization}/policies/constraints`, { body: within })
+      const deep = await live.call('alice', 'POST', `/api/v1/orgs/${seeded.org.aurora}/policies/constraints`, { body: within })
       expect([deep.status, deep.text.includes(name)]).toEqual([400, false])
     }
     const unknown = await live.call('alice', 'GET', '/api/v1/orgs?f3a9c0d17b5e4286a1b0c9d8=1')
@@ -139,11 +143,16 @@ describe('a secret in a text', () => {
 
   test('TI-18 nor as a name, within a value or as the name of a member there', async () => {
     for (const stray of strays) {
-      const named = await live.call('alice', 'PATCH', organization, { body: { name: stray.slice(0, 100) } })
+      const named = await live.ask('alice', updateOrganization, {
+        params: { org_id: seeded.org.aurora },
+        body: { name: stray.slice(0, 100) },
+      })
       expect(named.status).toBe(stray.length <= 100 ? 400 : named.status)
       const rule = (condition: object) => ({ body: { key: 'k', actions: ['storage.*'], condition } })
-      const constraints = `${organization}/policies/constraints`
-      const within = await live.call('alice', 'POST', constraints, rule({ equal: { 'resource.region': stray } }))
+      const within = await live.ask('alice', createOrganizationConstraint, {
+        params: { org_id: seeded.org.aurora },
+        ...rule({ equal: { 'resource.region': stray } }),
+      })
       expect([within.status, within.text.includes(stray)]).toEqual([400, false])
       expect(await stored(stray)).toBe(0)
     }
@@ -165,7 +174,11 @@ describe('a secret in a text', () => {
   test('TI-18 nor as an idempotency key', async () => {
     for (const stray of strays.filter(({ length }) => length <= 128)) {
       const headers = { 'idempotency-key': `k-${stray}` }
-      const refused = await live.call('alice', 'PATCH', organization, { body: { name: 'Aurora' }, headers })
+      const refused = await live.ask('alice', updateOrganization, {
+        params: { org_id: seeded.org.aurora },
+        body: { name: 'Aurora' },
+        headers,
+      })
       expect(refused).toMatchObject({
         status: 400,
         body: { details: [{ in: 'header', field: 'idempotency-key', message: 'holds a secret' }] },
@@ -179,7 +192,11 @@ describe('a secret in a text', () => {
   test('TI-18 AU-03 nor as the id of a request: it gets another', async () => {
     for (const stray of [...strays, shortToken])
       for (const header of ['x-request-id', 'x-correlation-id']) {
-        const changed = await live.call('alice', 'PATCH', organization, { body: { name: 'Aurora' }, headers: { [header]: stray } })
+        const changed = await live.ask('alice', updateOrganization, {
+          params: { org_id: seeded.org.aurora },
+          body: { name: 'Aurora' },
+          headers: { [header]: stray },
+        })
         expect(changed.status).toBe(200)
         expect(changed.headers.get('x-request-id')).toMatch(uuid)
         expect(changed.headers.get('x-correlation-id')).toBe(changed.headers.get('x-request-id'))

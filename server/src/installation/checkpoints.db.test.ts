@@ -2,6 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { updateOrganization } from '@gatehouse/contract/organizations'
+import { listProjectBindings } from '@gatehouse/contract/role-bindings'
+import {
+  createServiceAccountKey,
+  listServiceAccountKeys,
+  revokeServiceAccountKey,
+  rotateServiceAccountKey,
+} from '@gatehouse/contract/service-accounts'
+import { revokeTokens } from '@gatehouse/contract/tokens'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type LiveServer, liveServer, seeded, testKeys } from '../../../test/live-server.ts'
 import { machineOn } from '../../../test/machine.ts'
@@ -38,7 +47,7 @@ afterEach(async () => {
 })
 
 const openLog = (): CheckpointLog => checkpointLog(checkpointFile(file), key)
-const rename = (name: string) => live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, { body: { name } })
+const rename = (name: string) => live.ask('alice', updateOrganization, { params: { org_id: org.aurora }, body: { name } })
 const lines = async () => (await readFile(file, 'utf8')).trimEnd().split('\n')
 
 test('AU-02 a checkpoint is written when something happened, names only what moved, and is signed and chained', async () => {
@@ -178,12 +187,13 @@ test('HO-08 a restored backup revives no token: the epoch that its acceptance be
   const { token, jti } = await (await machineOn(live.sql, { org_id: org.aurora, project_id: seeded.project.aurora })).mint()
   const status = async () =>
     (
-      await live.call(null, 'GET', `/api/v1/projects/${seeded.project.aurora}/role-bindings`, {
+      await live.ask(null, listProjectBindings, {
+        params: { project_id: seeded.project.aurora },
         headers: { authorization: `Bearer ${token}` },
       })
     ).status
   expect(await status()).toBe(200)
-  await live.call('ada', 'POST', '/api/v1/auth/tokens/revoke', { body: { token_id: jti } })
+  await live.ask('ada', revokeTokens, { body: { token_id: jti } })
   expect(await status()).toBe(401)
   // As an older backup would have it.
   await live.sql('update issued_tokens set revoked_at = null, revoked_by = null, revoke_reason = null where id = $1', [jti])
@@ -196,11 +206,21 @@ test('HO-08 a restored backup revives no token: the epoch that its acceptance be
 test('HO-08 a restored backup revives no credential: keys of before open nothing, and new ones must be made', async () => {
   await live.setPolicy('auth.service_account_max_keys', 1)
   const sa = await machineWithSecret(live)
-  const keys = `/api/v1/projects/${seeded.project.aurora}/service-accounts/${sa.service_account_id}/keys`
   const states = async () =>
-    (await live.call('aldo', 'GET', keys)).body.items.map((key: { key_id: string; state: string }) => [key.key_id, key.state])
+    (
+      await live.ask('aldo', listServiceAccountKeys, {
+        params: { project_id: seeded.project.aurora, service_account_id: sa.service_account_id },
+      })
+    ).body.items.map((key: { key_id: string; state: string }) => [key.key_id, key.state])
   expect((await sa.ask()).status).toBe(200)
-  expect((await live.call('aldo', 'DELETE', `${keys}/${sa.key_id}`, { body: { reason: 'lost' } })).status).toBe(204)
+  expect(
+    (
+      await live.ask('aldo', revokeServiceAccountKey, {
+        params: { project_id: seeded.project.aurora, service_account_id: sa.service_account_id, key_id: sa.key_id },
+        body: { reason: 'lost' },
+      })
+    ).status,
+  ).toBe(204)
   expect((await sa.ask()).status).toBe(401)
   // As an older backup would have it: whoever has the secret that was lost could use it again.
   await live.sql('update service_account_keys set revoked_at = null, revoked_by = null, revoke_reason = null where id = $1', [sa.key_id])
@@ -218,13 +238,19 @@ test('HO-08 a restored backup revives no credential: keys of before open nothing
     { action: 'auth.token.deny', metadata: { why: 'key_of_earlier_epoch', key_id: sa.key_id } },
   ])
   expect(await states()).toEqual([[sa.key_id, 'ended_by_restore']])
-  const rotated = await live.call('aldo', 'POST', `${keys}/${sa.key_id}/rotate`, { body: {} })
+  const rotated = await live.ask('aldo', rotateServiceAccountKey, {
+    params: { project_id: seeded.project.aurora, service_account_id: sa.service_account_id, key_id: sa.key_id },
+    body: {},
+  })
   expect([rotated.status, rotated.body.code, rotated.body.details]).toEqual([409, 'state_conflict', { state: 'ended_by_restore' }])
 
   // Servers begin anew on a restored database; the first of them sees to the keys.
   await live.replica()
   // One that has ended takes no room, and a new one opens.
-  const made = await live.call('aldo', 'POST', keys, { body: {} })
+  const made = await live.ask('aldo', createServiceAccountKey, {
+    params: { project_id: seeded.project.aurora, service_account_id: sa.service_account_id },
+    body: {},
+  })
   expect(made.status, made.text).toBe(201)
   const { key_id, client_secret } = made.body
   expect((await sa.ask({ key_id, client_secret })).status).toBe(200)
@@ -233,5 +259,12 @@ test('HO-08 a restored backup revives no credential: keys of before open nothing
     [key_id, 'active'],
   ])
   // The lost one can still be revoked, for the record.
-  expect((await live.call('aldo', 'DELETE', `${keys}/${sa.key_id}`, { body: { reason: 'lost' } })).status).toBe(204)
+  expect(
+    (
+      await live.ask('aldo', revokeServiceAccountKey, {
+        params: { project_id: seeded.project.aurora, service_account_id: sa.service_account_id, key_id: sa.key_id },
+        body: { reason: 'lost' },
+      })
+    ).status,
+  ).toBe(204)
 })

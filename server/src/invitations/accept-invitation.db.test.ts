@@ -1,4 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createOrganizationConstraint, deleteOrganizationConstraint } from '@gatehouse/contract/constraints'
+import {
+  acceptInvitation,
+  endOrganizationInvitation,
+  inviteToOrganization,
+  inviteToProject,
+  listMyInvitations,
+} from '@gatehouse/contract/invitations'
+import { removeOrganizationMember, removeProjectMember } from '@gatehouse/contract/members'
+import { resumeOrganization, suspendOrganization } from '@gatehouse/contract/organizations'
+import { readProject } from '@gatehouse/contract/projects'
+import { createOrganizationBinding, endOrganizationBinding, listOrganizationBindings } from '@gatehouse/contract/role-bindings'
+import {
+  createOrganizationRole,
+  deleteOrganizationRole,
+  disableOrganizationRole,
+  enableOrganizationRole,
+  updateOrganizationRole,
+} from '@gatehouse/contract/roles'
+import { disableUser, enableUser, readMe } from '@gatehouse/contract/users'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ceiling, type InvitationWorld, invitationsOn, word } from '../../../test/invitation-scene.ts'
 import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
@@ -36,7 +56,7 @@ describe('accepting', () => {
         { action: 'invitation.accept', result: 'denied', tenant_id: null },
         { action: 'invitation.accept', result: 'denied', tenant_id: null },
       ])
-      expect((await live.call(stranger, 'GET', '/api/v1/me/invitations')).body.items).toEqual([])
+      expect((await live.ask(stranger, listMyInvitations)).body.items).toEqual([])
     }
     expect((await accept(who, id)).status).toBe(200)
   })
@@ -53,16 +73,16 @@ describe('accepting', () => {
   test('DE-21 a disabled person is told that he is disabled, and into a suspended organization nobody comes', async () => {
     const who = await newcomer()
     const { body } = await invite(here.owner, here.path, who.email, 'tenant_viewer')
-    await live.call('ada', 'POST', `/api/v1/admin/users/${who.id}/disable`, { body: { reason: 'r' } })
+    await live.ask('ada', disableUser, { params: { user_id: who.id }, body: { reason: 'r' } })
     for (const id of [body.invitation.id, unknown]) expect((await accept(who, id)).body.details).toEqual({ reason_code: 'actor_disabled' })
-    await live.call('ada', 'POST', `/api/v1/admin/users/${who.id}/enable`, { body: { reason: 'r' } })
-    await live.call('ada', 'POST', `${here.path}/suspend`, { body: { reason: 'unpaid' } })
-    expect(await accept(who, body.invitation.id)).toMatchObject({
+    await live.ask('ada', enableUser, { params: { user_id: who.id }, body: { reason: 'r' } })
+    await live.ask('ada', suspendOrganization, { params: { org_id: here.org_id }, body: { reason: 'unpaid' } })
+    expect(await accept(who, body.invitation!.id)).toMatchObject({
       status: 403,
       body: { details: { reason_code: 'policy_constraint_denied' } },
     })
-    await live.call('ada', 'POST', `${here.path}/resume`, { body: { reason: 'paid' } })
-    expect((await accept(who, body.invitation.id)).status).toBe(200)
+    await live.ask('ada', resumeOrganization, { params: { org_id: here.org_id }, body: { reason: 'paid' } })
+    expect((await accept(who, body.invitation!.id)).status).toBe(200)
   })
 
   const losses: [what: string, lose: (w: InvitationWorld) => Promise<Answered>][] = [
@@ -77,7 +97,7 @@ describe('accepting', () => {
         return live.call(owner.name, 'DELETE', `${path}/role-bindings/${id}`, { body: {} })
       },
     ],
-    ['is disabled', ({ admin }) => live.call('ada', 'POST', `/api/v1/admin/users/${admin.id}/disable`, { body: { reason: 'gone' } })],
+    ['is disabled', ({ admin }) => live.ask('ada', disableUser, { params: { user_id: admin.id }, body: { reason: 'gone' } })],
     [
       'may still invite, but not as this any more',
       async ({ owner, admin, path }) => {
@@ -101,7 +121,7 @@ describe('accepting', () => {
     const { body } = await invite(here.admin, here.path, who.email, 'tenant_member')
     expect((await lose(here)).status).toBeLessThan(300)
     const id = word('lost')
-    const refused = await accept(who, body.invitation.id, { 'x-request-id': id })
+    const refused = await accept(who, body.invitation!.id, { 'x-request-id': id })
     expect(refused).toMatchObject(ceiling)
     // Why the inviter may not is his affair and the organization's.
     expect(refused.body.details).toEqual({ reason_code: 'permission_denied', detail: 'assignment_ceiling' })
@@ -116,21 +136,24 @@ describe('accepting', () => {
       ]),
     )
     // For ever, whatever the inviter becomes again.
-    await live.call('ada', 'POST', `/api/v1/admin/users/${here.admin.id}/enable`, { body: { reason: 'back' } })
-    await live.call(here.owner.name, 'POST', `${here.path}/role-bindings`, {
+    await live.ask('ada', enableUser, { params: { user_id: here.admin.id }, body: { reason: 'back' } })
+    await live.ask(here.owner.name, createOrganizationBinding, {
+      params: { org_id: here.org_id },
       body: { principal_type: 'user', principal_id: here.admin.id, role_name: 'tenant_admin' },
     })
-    expect((await accept(who, body.invitation.id)).body).toMatchObject({ code: 'state_conflict', details: { state: 'ended' } })
+    expect((await accept(who, body.invitation!.id)).body).toMatchObject({ code: 'state_conflict', details: { state: 'ended' } })
   })
 
   test('E12 a project invitation ends where the inviter may not open the organization any more', async () => {
     const who = await newcomer()
     await invite(here.lead, here.within, here.admin.email, 'project_admin')
     const { body } = await invite(here.admin, here.within, who.email, 'project_viewer')
-    const { body: bindings } = await live.call(here.owner.name, 'GET', `${here.path}/role-bindings`)
-    const { id } = bindings.items.find(({ principal_id }: { principal_id: string }) => principal_id === here.admin.id)
-    expect((await live.call(here.owner.name, 'DELETE', `${here.path}/role-bindings/${id}`, { body: {} })).status).toBe(204)
-    expect(await accept(who, body.invitation.id)).toMatchObject(ceiling)
+    const { body: bindings } = await live.ask(here.owner.name, listOrganizationBindings, { params: { org_id: here.org_id } })
+    const { id } = bindings.items.find(({ principal_id }) => principal_id === here.admin.id)!
+    expect(
+      (await live.ask(here.owner.name, endOrganizationBinding, { params: { org_id: here.org_id, binding_id: id }, body: {} })).status,
+    ).toBe(204)
+    expect(await accept(who, body.invitation!.id)).toMatchObject(ceiling)
     expect(await membershipsOf(who, here.org_id)).toEqual([])
     expect(await rowOf(body.invitation.id)).toMatchObject({ end_reason: 'inviter_lost_authority' })
   })
@@ -138,47 +161,55 @@ describe('accepting', () => {
   test('RP-33 a rule that stops inviting stops accepting too, and the invitation waits', async () => {
     const who = await newcomer()
     const { body } = await invite(here.owner, here.path, who.email, 'tenant_viewer')
-    const { body: rule } = await live.call(here.owner.name, 'POST', `${here.path}/policies/constraints`, {
+    const { body: rule } = await live.ask(here.owner.name, createOrganizationConstraint, {
+      params: { org_id: here.org_id },
       body: { key: 'closed', actions: ['tenant.user.invite', 'tenant.role.assign'], condition: {} },
     })
-    expect(await accept(who, body.invitation.id)).toMatchObject({
+    expect(await accept(who, body.invitation!.id)).toMatchObject({
       status: 403,
       body: { details: { reason_code: 'policy_constraint_denied' } },
     })
     expect(await rowOf(body.invitation.id)).toMatchObject({ ended_at: null })
-    const ended = await live.call(here.owner.name, 'DELETE', `${here.path}/policies/constraints/${rule.constraint_id ?? rule.id}`, {
+    const ended = await live.ask(here.owner.name, deleteOrganizationConstraint, {
+      params: { org_id: here.org_id, constraint_id: rule.id },
       body: { reason: 'open' },
     })
     expect(ended.status).toBe(204)
-    expect((await accept(who, body.invitation.id)).status).toBe(200)
+    expect((await accept(who, body.invitation!.id)).status).toBe(200)
   })
 
   test('RP-33 a role that was disabled or ended meanwhile is not given, and the invitation waits', async () => {
-    const { body: role } = await live.call(here.owner.name, 'POST', `${here.path}/roles`, {
+    const { body: role } = await live.ask(here.owner.name, createOrganizationRole, {
+      params: { org_id: here.org_id },
       body: { name: 'brief', permissions: ['tenant.read'] },
     })
     const who = await newcomer()
     const { body } = await invite(here.owner, here.path, who.email, 'brief')
-    const one = `${here.path}/roles/${role.id}`
-    await live.call(here.owner.name, 'POST', `${one}/disable`, { body: { mode: 'block_all_now', reason: 'r' } })
-    expect((await accept(who, body.invitation.id)).body).toMatchObject({ code: 'role_not_assignable', details: { state: 'disabled' } })
-    await live.call(here.owner.name, 'POST', `${one}/enable`, { body: { reason: 'r' } })
+    await live.ask(here.owner.name, disableOrganizationRole, {
+      params: { org_id: here.org_id, role_id: role.id },
+      body: { mode: 'block_all_now', reason: 'r' },
+    })
+    expect((await accept(who, body.invitation!.id)).body).toMatchObject({ code: 'role_not_assignable', details: { state: 'disabled' } })
+    await live.ask(here.owner.name, enableOrganizationRole, { params: { org_id: here.org_id, role_id: role.id }, body: { reason: 'r' } })
     // The version is the one that was offered.
-    await live.call(here.owner.name, 'PATCH', one, { body: { permissions: ['tenant.user.read'], expected_version: 1, reason: 'r' } })
+    await live.ask(here.owner.name, updateOrganizationRole, {
+      params: { org_id: here.org_id, role_id: role.id },
+      body: { permissions: ['tenant.user.read'], expected_version: 1, reason: 'r' },
+    })
     const other = await newcomer()
     const offered = await invite(here.owner, here.path, other.email, 'brief')
-    expect((await accept(who, body.invitation.id)).body).toMatchObject({ state: 'accepted', version: 1 })
+    expect((await accept(who, body.invitation!.id)).body).toMatchObject({ state: 'accepted', version: 1 })
     expect(
-      (await live.call(here.owner.name, 'GET', `${here.path}/role-bindings`)).body.items.find(
+      (await live.ask(here.owner.name, listOrganizationBindings, { params: { org_id: here.org_id } })).body.items.find(
         ({ principal_id }: { principal_id: string }) => principal_id === who.id,
       ),
     ).toMatchObject({ role_name: 'brief', version: 1 })
-    await live.call(here.owner.name, 'DELETE', one, { body: { reason: 'r' } })
-    expect((await accept(other, offered.body.invitation.id)).body).toMatchObject({
+    await live.ask(here.owner.name, deleteOrganizationRole, { params: { org_id: here.org_id, role_id: role.id }, body: { reason: 'r' } })
+    expect((await accept(other, offered.body.invitation!.id)).body).toMatchObject({
       code: 'role_not_assignable',
       details: { state: 'deleted' },
     })
-    expect(await rowOf(offered.body.invitation.id)).toMatchObject({ ended_at: null })
+    expect(await rowOf(offered.body.invitation!.id)).toMatchObject({ ended_at: null })
   })
 
   test('RP-29 override offers nothing to its own user, and what it offers others stands out', async () => {
@@ -187,13 +218,14 @@ describe('accepting', () => {
     expect(await invite('ada', here.within, 'ada@gatehouse.example', 'project_viewer')).toMatchObject(refused)
     const who = await newcomer()
     const id = word('override')
-    const { body } = await live.call('ada', 'POST', `${here.within}/invitations`, {
+    const { body } = await live.ask('ada', inviteToProject, {
+      params: { project_id: here.project_id },
       body: { email: who.email, role_name: 'project_owner' },
       headers: { 'x-request-id': id },
     })
     expect(await live.auditOf(id)).toMatchObject([{ tenant_id: here.org_id, severity: 'high' }])
     const accepted = word('override')
-    expect((await accept(who, body.invitation.id, { 'x-request-id': accepted })).status).toBe(200)
+    expect((await accept(who, body.invitation!.id, { 'x-request-id': accepted })).status).toBe(200)
     expect(await live.auditOf(accepted)).toMatchObject([{ tenant_id: here.org_id, severity: 'high', actor_id: who.id }])
     // Nor by a detour: an address that became the inviter's own later.
     const detour = await invite('grace', here.path, `${word('detour')}@mail.example`, 'tenant_owner')
@@ -216,7 +248,8 @@ describe('leaving', () => {
     ]
     const kept = await invite(here.owner, here.path, 'kept@mail.example', 'tenant_viewer')
     const id = word('leave')
-    const left = await live.call(here.owner.name, 'DELETE', `${here.path}/members/${here.admin.id}`, {
+    const left = await live.ask(here.owner.name, removeOrganizationMember, {
+      params: { org_id: here.org_id, user_id: here.admin.id },
       body: { reason: 'moved on' },
       headers: { 'x-request-id': id },
     })
@@ -245,7 +278,10 @@ describe('leaving', () => {
     await invite(here.lead, here.within, here.admin.email, 'project_admin')
     const toTenant = await invite(here.admin, here.path, who.email, 'tenant_viewer')
     const toProject = await invite(here.admin, here.within, who.email, 'project_viewer')
-    expect((await live.call(here.admin.name, 'DELETE', `${here.within}/members/${here.admin.id}`, { body: {} })).status).toBe(204)
+    expect(
+      (await live.ask(here.admin.name, removeProjectMember, { params: { project_id: here.project_id, user_id: here.admin.id }, body: {} }))
+        .status,
+    ).toBe(204)
     expect(await rowOf(toProject.body.invitation.id)).toMatchObject({ end_reason: 'left' })
     expect(await rowOf(toTenant.body.invitation.id)).toMatchObject({ ended_at: null })
   })
@@ -255,7 +291,7 @@ describe('leaving', () => {
     await invite(here.lead, here.within, here.owner.email, 'project_admin')
     const toProject = await invite(here.owner, here.within, who.email, 'project_viewer')
     await joinAs(here.owner, here.path, who, 'tenant_viewer')
-    await live.call(who.name, 'DELETE', `${here.path}/members/${who.id}`, { body: {} })
+    await live.ask(who.name, removeOrganizationMember, { params: { org_id: here.org_id, user_id: who.id }, body: {} })
     expect((await accept(who, toProject.body.invitation.id)).body.details).toEqual({ state: 'ended' })
     expect(await membershipsOf(who, here.org_id)).toEqual([])
   })
@@ -264,10 +300,10 @@ describe('leaving', () => {
     const who = await newcomer()
     await joinAs(here.owner, here.path, who, 'tenant_admin')
     await invite(here.lead, here.within, who.email, 'project_admin')
-    await live.call(here.owner.name, 'DELETE', `${here.path}/members/${who.id}`, { body: {} })
+    await live.ask(here.owner.name, removeOrganizationMember, { params: { org_id: here.org_id, user_id: who.id }, body: {} })
     await joinAs(here.owner, here.path, who, 'tenant_viewer')
     expect(await rolesOf(who)).toContainEqual({ id: here.org_id, roles: ['tenant_viewer'], projects: [] })
-    expect((await live.call(who.name, 'GET', here.within)).status).toBe(403)
+    expect((await live.ask(who.name, readProject, { params: { project_id: here.project_id } })).status).toBe(403)
   })
 })
 
@@ -278,13 +314,7 @@ describe('at the same time', () => {
     const second = await live.replica()
     const answers = await Promise.all(
       Array.from({ length: 50 }, async (_, n) =>
-        live.call(
-          who.name,
-          'POST',
-          '/api/v1/invitations/accept',
-          { body: { invitation_id: body.invitation.id } },
-          n % 2 === 0 ? live.url : second.url,
-        ),
+        live.ask(who.name, acceptInvitation, { body: { invitation_id: body.invitation.id }, base: n % 2 === 0 ? live.url : second.url }),
       ),
     )
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -307,9 +337,12 @@ describe('at the same time', () => {
       await joinAs(here.owner, here.path, inviter, 'tenant_admin')
       const { body } = await invite(inviter, here.path, who.email, 'tenant_viewer')
       const [accepted, removed] = await Promise.all([
-        sleep(round % 3).then(() => accept(who, body.invitation.id)),
+        sleep(round % 3).then(() => accept(who, body.invitation!.id)),
         sleep((round * 2) % 5).then(() =>
-          live.call(here.owner.name, 'DELETE', `${here.path}/members/${inviter.id}`, { body: { reason: 'gone' } }),
+          live.ask(here.owner.name, removeOrganizationMember, {
+            params: { org_id: here.org_id, user_id: inviter.id },
+            body: { reason: 'gone' },
+          }),
         ),
       ])
       expect(removed.status).toBe(204)
@@ -330,8 +363,11 @@ describe('at the same time', () => {
       const who = await newcomer()
       const { body } = await invite(here.owner, here.path, who.email, 'tenant_viewer')
       const [accepted, ended] = await Promise.all([
-        accept(who, body.invitation.id),
-        live.call(here.admin.name, 'DELETE', `${here.path}/invitations/${body.invitation.id}`, { body: {} }),
+        accept(who, body.invitation!.id),
+        live.ask(here.admin.name, endOrganizationInvitation, {
+          params: { org_id: here.org_id, invitation_id: body.invitation.id },
+          body: {},
+        }),
       ])
       expect([
         [200, 404],
@@ -343,13 +379,14 @@ describe('at the same time', () => {
 
   test('RP-33 asked again with the same key, the first answer is given again', async () => {
     const who = await newcomer()
-    const offered = await live.call(here.owner.name, 'POST', `${here.path}/invitations`, {
+    const offered = await live.ask(here.owner.name, inviteToOrganization, {
+      params: { org_id: here.org_id },
       body: { email: who.email, role_name: 'tenant_viewer' },
       headers: { 'idempotency-key': word('key') },
     })
     const headers = { 'idempotency-key': word('key') }
-    const first = await accept(who, offered.body.invitation.id, headers)
-    expect(await accept(who, offered.body.invitation.id, headers)).toMatchObject({ status: 200, body: first.body })
+    const first = await accept(who, offered.body.invitation!.id, headers)
+    expect(await accept(who, offered.body.invitation!.id, headers)).toMatchObject({ status: 200, body: first.body })
   })
 })
 
@@ -365,15 +402,15 @@ test('RP-33 E15 an invitation is for whoever has the address now, not for who on
   }
   const [old, later] = [word('old'), word('later')]
   const email = `${old}@mail.example`
-  await live.call(null, 'GET', '/api/v1/me', await signIn(old, { email, email_verified: true }))
-  await live.call(null, 'GET', '/api/v1/me', await signIn(later, { email, email_verified: false }))
+  await live.ask(null, readMe, { ...(await signIn(old, { email, email_verified: true })) })
+  await live.ask(null, readMe, { ...(await signIn(later, { email, email_verified: false })) })
   const moved = await signIn(old, { email: `${old}@elsewhere.example`, email_verified: true })
-  expect((await live.call(null, 'GET', '/api/v1/me', moved)).body.email).toBe(`${old}@elsewhere.example`)
+  expect((await live.ask(null, readMe, { ...moved })).body.email).toBe(`${old}@elsewhere.example`)
   const invited = (await invite(here.owner, here.path, email, 'tenant_member')).body.invitation.id
   const accept = { body: { invitation_id: invited } }
-  expect((await live.call(null, 'POST', '/api/v1/invitations/accept', { ...accept, ...moved })).body.code).toBe('invitation_not_found')
+  expect((await live.ask(null, acceptInvitation, { ...accept, ...moved })).body.code).toBe('invitation_not_found')
   // And who verifies it after his first sign-in can accept.
   const verified = await signIn(later, { email, email_verified: true })
-  expect((await live.call(null, 'POST', '/api/v1/invitations/accept', { ...accept, ...verified })).status).toBe(200)
+  expect((await live.ask(null, acceptInvitation, { ...accept, ...verified })).status).toBe(200)
   expect(await live.sql(`select count(*)::int as n from audit_logs where action = 'user.address'`)).toEqual([{ n: 2 }])
 })

@@ -1,3 +1,16 @@
+import {
+  endOrganizationInvitation,
+  inviteToOrganization,
+  inviteToProject,
+  listMyInvitations,
+  listOrganizationInvitations,
+  listProjectInvitations,
+} from '@gatehouse/contract/invitations'
+import { addProjectMember, listOrganizationMembers } from '@gatehouse/contract/members'
+import { readOrganization } from '@gatehouse/contract/organizations'
+import { setOrganizationPolicyValue, setProjectPolicyValue } from '@gatehouse/contract/policies'
+import { createOrganizationBinding } from '@gatehouse/contract/role-bindings'
+import { createOrganizationRole, disableOrganizationRole, updateOrganizationRole } from '@gatehouse/contract/roles'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ceiling, type InvitationWorld, invitationsOn, word } from '../../../test/invitation-scene.ts'
 import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
@@ -33,10 +46,10 @@ describe('inviting into an organization', () => {
     })
     const { invitation } = offered.body
     for (const by of [here.owner, here.admin])
-      expect((await live.call(by.name, 'GET', `${here.path}/invitations`)).body.items).toEqual([invitation])
-    expect((await live.call(who.name, 'GET', '/api/v1/me/invitations')).body.items).toEqual([invitation])
+      expect((await live.ask(by.name, listOrganizationInvitations, { params: { org_id: here.org_id } })).body.items).toEqual([invitation])
+    expect((await live.ask(who.name, listMyInvitations)).body.items).toEqual([invitation])
     // Nothing is given before it is accepted.
-    expect((await live.call(who.name, 'GET', here.path)).status).toBe(404)
+    expect((await live.ask(who.name, readOrganization, { params: { org_id: here.org_id } })).status).toBe(404)
 
     const id = word('accept')
     expect(await accept(who, invitation.id, { 'x-request-id': id })).toMatchObject({
@@ -59,8 +72,8 @@ describe('inviting into an organization', () => {
       here.org_id,
     ])
     expect(membership).toEqual({ created_by: here.admin.id })
-    expect((await live.call(who.name, 'GET', '/api/v1/me/invitations')).body.items).toEqual([])
-    expect((await live.call(here.owner.name, 'GET', `${here.path}/invitations`)).body.items).toEqual([])
+    expect((await live.ask(who.name, listMyInvitations)).body.items).toEqual([])
+    expect((await live.ask(here.owner.name, listOrganizationInvitations, { params: { org_id: here.org_id } })).body.items).toEqual([])
     expect(await accept(who, invitation.id)).toMatchObject({
       status: 409,
       body: { code: 'state_conflict', details: { state: 'accepted' } },
@@ -69,7 +82,8 @@ describe('inviting into an organization', () => {
 
   test('RP-33 it is recorded who invited whom as what', async () => {
     const id = word('invite')
-    const { body } = await live.call(here.owner.name, 'POST', `${here.path}/invitations`, {
+    const { body } = await live.ask(here.owner.name, inviteToOrganization, {
+      params: { org_id: here.org_id },
       body: { email: 'Somebody@Mail.Example', role_name: 'tenant_member', reason: 'because' },
       headers: { 'x-request-id': id },
     })
@@ -77,7 +91,7 @@ describe('inviting into an organization', () => {
       {
         action: 'invitation.create',
         tenant_id: here.org_id,
-        resource_id: body.invitation.id,
+        resource_id: body.invitation!.id,
         severity: 'info',
         metadata: { email: 'somebody@mail.example', role_name: 'tenant_member', version: 1, reason: 'because' },
       },
@@ -89,10 +103,12 @@ describe('inviting into an organization', () => {
     expect(await invite(here.admin, here.path, 'x@mail.example', 'tenant_billing_manager')).toMatchObject(ceiling)
     expect((await invite(here.owner, here.path, 'x@mail.example', 'tenant_owner')).status).toBe(201)
     // The version counts, not the name: an older one may hold more.
-    const { body: role } = await live.call(here.owner.name, 'POST', `${here.path}/roles`, {
+    const { body: role } = await live.ask(here.owner.name, createOrganizationRole, {
+      params: { org_id: here.org_id },
       body: { name: 'wide', permissions: ['tenant.policy.write'] },
     })
-    await live.call(here.owner.name, 'PATCH', `${here.path}/roles/${role.id}`, {
+    await live.ask(here.owner.name, updateOrganizationRole, {
+      params: { org_id: here.org_id, role_id: role.id },
       body: { permissions: ['tenant.read'], expected_version: 1, reason: 'narrower' },
     })
     expect(await invite(here.admin, here.path, 'y@mail.example', 'wide', { version: 1 })).toMatchObject(ceiling)
@@ -111,7 +127,10 @@ describe('inviting into an organization', () => {
       expect(await live.call('alice', method, path, sending)).toMatchObject({ status: 404, body: { code: 'organization_not_found' } })
     }
     // Another organization's owner does not reach it through his own.
-    const other = await live.call('alice', 'DELETE', `/api/v1/orgs/${seeded.org.aurora}/invitations/${body.invitation.id}`, { body: {} })
+    const other = await live.ask('alice', endOrganizationInvitation, {
+      params: { org_id: seeded.org.aurora, invitation_id: body.invitation.id },
+      body: {},
+    })
     expect(other).toMatchObject({ status: 404, body: { code: 'invitation_not_found' } })
     expect(await rowOf(body.invitation.id)).toMatchObject({ ended_at: null })
   })
@@ -127,31 +146,47 @@ describe('inviting into an organization', () => {
   test('RP-33 it can be taken back, by whoever may invite', async () => {
     const who = await newcomer()
     const { body } = await invite(here.owner, here.path, who.email, 'tenant_viewer')
-    const one = `${here.path}/invitations/${body.invitation.id}`
-    expect((await live.call(here.admin.name, 'DELETE', one, { body: { reason: 'changed my mind' } })).status).toBe(204)
+    expect(
+      (
+        await live.ask(here.admin.name, endOrganizationInvitation, {
+          params: { org_id: here.org_id, invitation_id: body.invitation.id },
+          body: { reason: 'changed my mind' },
+        })
+      ).status,
+    ).toBe(204)
     expect(await rowOf(body.invitation.id)).toMatchObject({ ended_by: here.admin.id, end_reason: 'changed my mind' })
-    expect((await live.call(here.admin.name, 'DELETE', one, { body: {} })).body.code).toBe('invitation_not_found')
+    expect(
+      (
+        await live.ask(here.admin.name, endOrganizationInvitation, {
+          params: { org_id: here.org_id, invitation_id: body.invitation.id },
+          body: {},
+        })
+      ).body.code,
+    ).toBe('invitation_not_found')
     expect((await accept(who, body.invitation.id)).body).toMatchObject({ code: 'state_conflict', details: { state: 'ended' } })
     expect((await invite(here.owner, here.path, who.email, 'tenant_viewer')).status).toBe(201)
   })
 
   test('RP-33 how long it waits is the policy of the place, and after that it is over', async () => {
     const key = 'tenancy.invitation_ttl_seconds'
-    await live.call(here.owner.name, 'PUT', `${here.path}/policies/values/${key}`, { body: { value: 7200 } })
+    await live.ask(here.owner.name, setOrganizationPolicyValue, { params: { org_id: here.org_id, key }, body: { value: 7200 } })
     const who = await newcomer()
     const { body } = await invite(here.owner, here.path, who.email, 'tenant_viewer')
     const { id, created_at, ends_at } = body.invitation
     expect(Date.parse(ends_at) - Date.parse(created_at)).toBe(7_200_000)
-    await live.call(here.owner.name, 'PUT', `${here.within}/policies/values/${key}`, { body: { value: 3600 } })
+    await live.ask(here.owner.name, setProjectPolicyValue, { params: { project_id: here.project_id, key }, body: { value: 3600 } })
     await joinAs(here.owner, here.path, await newcomer(), 'tenant_viewer')
-    await live.call(here.lead.name, 'POST', `${here.within}/members`, { body: { user_id: here.owner.id, role_name: 'project_admin' } })
+    await live.ask(here.lead.name, addProjectMember, {
+      params: { project_id: here.project_id },
+      body: { user_id: here.owner.id, role_name: 'project_admin' },
+    })
     const inProject = (await invite(here.owner, here.within, 'x@mail.example', 'project_viewer')).body.invitation
     expect(Date.parse(inProject.ends_at) - Date.parse(inProject.created_at)).toBe(3_600_000)
 
     await live.sql(`update invitations set ends_at = now() where id = $1`, [id])
     expect((await accept(who, id)).body).toMatchObject({ code: 'state_conflict', details: { state: 'expired' } })
-    expect((await live.call(who.name, 'GET', '/api/v1/me/invitations')).body.items).toEqual([])
-    expect((await live.call(here.owner.name, 'GET', `${here.path}/invitations`)).body.items).toEqual([])
+    expect((await live.ask(who.name, listMyInvitations)).body.items).toEqual([])
+    expect((await live.ask(here.owner.name, listOrganizationInvitations, { params: { org_id: here.org_id } })).body.items).toEqual([])
     expect(await membershipsOf(who, here.org_id)).toEqual([])
     // It makes room for a new one.
     expect((await invite(here.owner, here.path, who.email, 'tenant_viewer')).status).toBe(201)
@@ -190,16 +225,20 @@ describe('inviting into an organization', () => {
   })
 
   test('RP-33 a role is named once, exists here and can be given', async () => {
-    const path = `${here.path}/invitations`
-    const post = (body: object) => live.call(here.owner.name, 'POST', path, { body: { email: 'x@mail.example', ...body } })
-    const { body: role } = await live.call(here.owner.name, 'POST', `${here.path}/roles`, {
+    const post = (body: object) =>
+      live.ask(here.owner.name, inviteToOrganization, { params: { org_id: here.org_id }, body: { email: 'x@mail.example', ...body } })
+    const { body: role } = await live.ask(here.owner.name, createOrganizationRole, {
+      params: { org_id: here.org_id },
       body: { name: 'short', permissions: ['tenant.read'] },
     })
     expect((await post({})).status).toBe(400)
     expect((await post({ role_name: 'short', role_id: role.id })).status).toBe(400)
     expect((await post({ role_name: 'project_viewer' })).body.code).toBe('role_not_found')
     expect((await post({ role_name: 'short', version: 2 })).body.code).toBe('role_not_found')
-    await live.call(here.owner.name, 'POST', `${here.path}/roles/${role.id}/disable`, { body: { mode: 'block_all_now', reason: 'r' } })
+    await live.ask(here.owner.name, disableOrganizationRole, {
+      params: { org_id: here.org_id, role_id: role.id },
+      body: { mode: 'block_all_now', reason: 'r' },
+    })
     expect((await post({ role_id: role.id })).body.code).toBe('role_not_assignable')
   })
 })
@@ -207,7 +246,8 @@ describe('inviting into an organization', () => {
 describe('inviting into a project', () => {
   test('RP-33 a member of the organization is added at once', async () => {
     const id = word('added')
-    const added = await live.call(here.lead.name, 'POST', `${here.within}/invitations`, {
+    const added = await live.ask(here.lead.name, inviteToProject, {
+      params: { project_id: here.project_id },
       body: { email: here.admin.email.toUpperCase(), role_name: 'project_member' },
       headers: { 'x-request-id': id },
     })
@@ -229,9 +269,9 @@ describe('inviting into a project', () => {
     await invite(here.lead, here.within, here.admin.email, 'project_admin')
     const offered = await invite(here.admin, here.within, who.email, 'project_member')
     expect(offered).toMatchObject({ status: 201, body: { status: 'pending', member: null, invitation: { project_name: 'Project' } } })
-    expect((await live.call(here.lead.name, 'GET', `${here.within}/invitations`)).body.items).toHaveLength(1)
+    expect((await live.ask(here.lead.name, listProjectInvitations, { params: { project_id: here.project_id } })).body.items).toHaveLength(1)
     // One of a project is not one of its organization.
-    expect((await live.call(here.owner.name, 'GET', `${here.path}/invitations`)).body.items).toEqual([])
+    expect((await live.ask(here.owner.name, listOrganizationInvitations, { params: { org_id: here.org_id } })).body.items).toEqual([])
     const id = word('accept')
     expect((await accept(who, offered.body.invitation.id, { 'x-request-id': id })).status).toBe(200)
     expect(await rolesOf(who)).toContainEqual({
@@ -241,7 +281,9 @@ describe('inviting into a project', () => {
     })
     expect(await live.auditOf(id)).toMatchObject([{ project_id: here.project_id, metadata: { joined: ['tenant', 'project'] } }])
     // A membership without a role opens nothing else.
-    expect((await live.call(who.name, 'GET', `${here.path}/members`)).body.details).toEqual({ reason_code: 'permission_denied' })
+    expect((await live.ask(who.name, listOrganizationMembers, { params: { org_id: here.org_id } })).body.details).toEqual({
+      reason_code: 'permission_denied',
+    })
   })
 
   test('E12 nobody offers a project role beyond his own authority, to a member or to a stranger', async () => {
@@ -271,7 +313,8 @@ describe('inviting into a project', () => {
   })
 
   test('RP-33 a further role for somebody who is a member by now needs the key for assigning', async () => {
-    const { body: role } = await live.call(here.owner.name, 'POST', `${here.path}/roles`, {
+    const { body: role } = await live.ask(here.owner.name, createOrganizationRole, {
+      params: { org_id: here.org_id },
       body: { name: 'greeter', permissions: ['tenant.user.invite', 'tenant.read'] },
     })
     const [greeter, who] = [await newcomer(), await newcomer()]
@@ -290,7 +333,8 @@ describe('inviting into a project', () => {
     const toTenant = await invite(here.owner, here.path, who.email, 'tenant_viewer')
     const toProject = await invite(here.owner, here.within, who.email, 'project_viewer')
     await accept(who, toProject.body.invitation.id)
-    await live.call(here.owner.name, 'POST', `${here.path}/role-bindings`, {
+    await live.ask(here.owner.name, createOrganizationBinding, {
+      params: { org_id: here.org_id },
       body: { principal_type: 'user', principal_id: who.id, role_name: 'tenant_viewer' },
     })
     expect((await accept(who, toTenant.body.invitation.id)).body.code).toBe('member_already_exists')

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { rotateSigningKey as rotateOperation } from '@gatehouse/contract/signing-keys'
+import { decide } from '@gatehouse/contract/decisions'
+import { retireSigningKey, revokeSigningKey, rotateSigningKey as rotateOperation, rotateSigningKey } from '@gatehouse/contract/signing-keys'
 import { importJWK, type JWK, jwtVerify } from 'jose'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { fixture } from '../../../test/fixture.ts'
@@ -20,7 +21,6 @@ import { type Tending, tendKeys } from './tend-keys.ts'
 let all: string[]
 const ring = parseKeyRing(testKeys)
 const { org, project } = seeded
-const path = '/api/v1/admin/signing-keys'
 const reason = { body: { reason: 'because' } }
 /** As short as it may be, so that a real wait is short too. */
 const age_seconds = 1
@@ -37,7 +37,7 @@ beforeEach(() => tendKeys(tending))
 
 const asking = { action: 'allocation.create', resource: { type: 'allocation', tenant_id: org.aurora, project_id: project.aurora } }
 const presented = async (token: string, base: string): Promise<number> =>
-  (await live.call(null, 'POST', '/api/v1/authz/decisions', { headers: { authorization: `Bearer ${token}` }, body: asking }, base)).status
+  (await live.ask(null, decide, { headers: { authorization: `Bearer ${token}` }, body: asking, base })).status
 
 /** Keeps the set for as long as it was told, and does not fetch again for a key that it does not know: nobody may be stricter. */
 const outsideVerifier = (base: string) => {
@@ -98,9 +98,9 @@ const underLoad = async (during: () => Promise<void>) => {
 
 const rotateSoon = async (base: string) => {
   for (let tries = 0; tries < 60; tries += 1) {
-    const { status, body } = await live.call('ada', 'POST', `${path}/rotate`, reason, base)
+    const { status, body } = await live.ask('ada', rotateSigningKey, { ...reason, base })
     if (status === 200) return
-    await sleep(Math.min(1000, Math.max(50, Date.parse(body.details?.usable_at ?? '') - Date.now() || 0)))
+    await sleep(Math.min(1000, Math.max(50, Date.parse(String(body.details?.usable_at)) - Date.now() || 0)))
   }
   throw new Error('the next key never became usable')
 }
@@ -142,9 +142,9 @@ describe('under load on three processes', () => {
     const told = await underLoad(async () => {
       // One that nobody outside can know yet.
       const [next] = await live.sql<{ kid: string }>(`select kid from signing_keys where state = 'staged'`)
-      await live.call('ada', 'POST', `${path}/${next!.kid}/retire`, reason)
+      await live.ask('ada', retireSigningKey, { params: { kid: next!.kid }, ...reason })
       await expect.poll(() => live.sql(`select kid from signing_keys where state = 'staged'`)).toHaveLength(1)
-      expect((await live.call('ada', 'POST', `${path}/rotate`, reason, url)).status).toBe(200)
+      expect((await live.ask('ada', rotateSigningKey, { ...reason, base: url })).status).toBe(200)
     })
     await live.setPolicy('auth.iam_token_issuer.jwks_max_age_seconds', age_seconds)
     expect(told.refused).toBe(0)
@@ -154,7 +154,7 @@ describe('under load on three processes', () => {
   test('TI-13 control: a build that forgets the grace is noticed here', async () => {
     const { url } = await forgetful('grace')
     const told = await underLoad(async () => {
-      expect((await live.call('ada', 'POST', `${path}/rotate`, reason, url)).status).toBe(200)
+      expect((await live.ask('ada', rotateSigningKey, { ...reason, base: url })).status).toBe(200)
     })
     expect(told.refused).toBeGreaterThan(0)
   })
@@ -174,7 +174,7 @@ describe('under load on three processes', () => {
     }
     const knocking = Promise.all(all.flatMap((base) => before.map((token) => knock(base, token))))
     await expect.poll(() => accepted.before).toBeGreaterThan(10)
-    expect((await live.call('ada', 'POST', `${path}/${kid}/revoke`, reason, all[2])).status).toBe(200)
+    expect((await live.ask('ada', revokeSigningKey, { params: { kid }, ...reason, base: all[2] })).status).toBe(200)
     isRevoked = true
     await sleep(500)
     isOver = true
@@ -194,10 +194,10 @@ test('TI-13 a token passes until its key is put away, and then nowhere', async (
   const token: string = body.access_token
   expect(await everywhere(token)).toEqual([200, 200, 200])
   await live.sql(`update signing_keys set created_at = created_at - interval '1 day' where state = 'staged'`)
-  expect((await live.call('ada', 'POST', `${path}/rotate`, reason)).status).toBe(200)
+  expect((await live.ask('ada', rotateSigningKey, { ...reason })).status).toBe(200)
   expect(await everywhere(token)).toEqual([200, 200, 200])
   expect(kidOf((await machine.ask()).body.access_token)).not.toBe(kidOf(token))
-  expect((await live.call('ada', 'POST', `${path}/${kidOf(token)}/retire`, reason, all[1])).status).toBe(200)
+  expect((await live.ask('ada', retireSigningKey, { params: { kid: kidOf(token) }, ...reason, base: all[1] })).status).toBe(200)
   expect(await everywhere(token)).toEqual([401, 401, 401])
 })
 

@@ -1,5 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto'
 import type { SignedTask } from '@gatehouse/contract/node-tasks'
+import { readNode } from '@gatehouse/contract/nodes'
 import { refusalOf } from '@gatehouse/contract/verify-task'
 import { describe, expect, test } from 'vitest'
 import { type EnrolledNode, enrolledNode, nodeFixture, nodeKeys } from '../../../test/enrolled-node.ts'
@@ -145,7 +146,7 @@ describe('what a node is given', () => {
 
   test('the version of an agent is noted when it changes, and recorded', async () => {
     const ask = (version: string) => node.call('GET', `${pathOf(node.id)}/wait?wait_seconds=0&run=${randomUUID()}&agent_version=${version}`)
-    const shown = async () => (await live.call('ada', 'GET', `/api/v1/admin/nodes/${node.id}`)).body.agent_version
+    const shown = async () => (await live.ask('ada', readNode, { params: { node_id: node.id } })).body.agent_version
     for (const version of ['1.2.3', '1.2.3', '1.3.0']) expect((await ask(version)).status).toBe(200)
     // Once an hour at most: nobody fills the record with it.
     expect(await shown()).toBe('1.2.3')

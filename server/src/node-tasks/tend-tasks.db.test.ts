@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { listNodeTasks, probeNode, retireNode } from '@gatehouse/contract/nodes'
 import { expect, test } from 'vitest'
 import { enrolledNode, nodeFixture, registeredNode } from '../../../test/enrolled-node.ts'
 import { seeded, serverFixture, testKeys } from '../../../test/live-server.ts'
@@ -86,7 +87,7 @@ test('SG-22 nothing is queued anew for a node that is retired, and a sign of lif
   expect(await tasksOf('node_id', mine.id)).toMatchObject([{ id: probe.id, state: 'expired' }])
   const allocation = await placedAllocation(live, mine.id)
   await queued(live.database, mine.id, 'allocation.install_authorized_keys', 4, allocation)
-  expect((await live.call('ada', 'POST', `/api/v1/admin/nodes/${mine.id}/retire`, { body: { reason: 'broken' } })).status).toBe(200)
+  expect((await live.ask('ada', retireNode, { params: { node_id: mine.id }, body: { reason: 'broken' } })).status).toBe(200)
   await live.tasking.tendTasks()
   const open = (await tasksOf('node_id', mine.id)).filter(({ state }) => state === 'queued' || state === 'dispatched')
   expect(open).toEqual([])
@@ -149,12 +150,12 @@ test('SG-16 a probe is a task of the node’s, its answer is found in the list, 
   const mine = await enrolledNode(live)
   const allocation = await placedAllocation(live, mine.id)
   await queued(live.database, mine.id, 'allocation.install_authorized_keys', 4, allocation, { set_hash: 'canary-of-a-set' })
-  const asked = await live.call('ada', 'POST', `/api/v1/admin/nodes/${mine.id}/probe`, { headers: { 'x-request-id': 'probing' } })
+  const asked = await live.ask('ada', probeNode, { params: { node_id: mine.id }, headers: { 'x-request-id': 'probing' } })
   expect(asked).toMatchObject({ status: 202, body: { type: 'diag.health_probe', state: 'queued', allocation_id: null } })
   await modelNode(live, mine).settle()
-  const first = await live.call('ada', 'GET', `/api/v1/admin/nodes/${mine.id}/tasks?limit=1`)
+  const first = await live.ask('ada', listNodeTasks, { params: { node_id: mine.id }, query: { limit: 1 } })
   expect(first.body.items).toMatchObject([{ id: asked.body.id, state: 'completed', result: { receipt: { facts: { kernel: 'model' } } } }])
-  const rest = await live.call('ada', 'GET', `/api/v1/admin/nodes/${mine.id}/tasks?limit=1&cursor=${first.body.next_cursor}`)
+  const rest = await live.ask('ada', listNodeTasks, { params: { node_id: mine.id }, query: { limit: 1, cursor: first.body.next_cursor! } })
   expect(rest.body.items).toMatchObject([{ type: 'allocation.install_authorized_keys' }])
   expect(rest.text).not.toContain(allocation.username)
   expect(rest.body.items[0]).not.toHaveProperty('params')
@@ -165,17 +166,18 @@ test('SG-16 a probe is a task of the node’s, its answer is found in the list, 
 })
 
 test('SG-16 who may not, what there is not, and what is no more', async () => {
-  const path = `/api/v1/admin/nodes/${node.id}`
-  expect((await live.call('alice', 'POST', `${path}/probe`)).status).toBe(403)
-  expect((await live.call('alice', 'GET', `${path}/tasks`)).status).toBe(403)
-  const nowhere = `/api/v1/admin/nodes/${randomUUID()}`
-  expect(await live.call('ada', 'POST', `${nowhere}/probe`)).toMatchObject({ status: 404, body: { code: 'node_not_found' } })
-  expect((await live.call('ada', 'GET', `${nowhere}/tasks`)).status).toBe(404)
+  expect((await live.ask('alice', probeNode, { params: { node_id: node.id } })).status).toBe(403)
+  expect((await live.ask('alice', listNodeTasks, { params: { node_id: node.id } })).status).toBe(403)
+  expect(await live.ask('ada', probeNode, { params: { node_id: randomUUID() } })).toMatchObject({
+    status: 404,
+    body: { code: 'node_not_found' },
+  })
+  expect((await live.ask('ada', listNodeTasks, { params: { node_id: randomUUID() } })).status).toBe(404)
   const { id } = await registeredNode(live)
-  const unenrolled = await live.call('ada', 'POST', `/api/v1/admin/nodes/${id}/probe`)
+  const unenrolled = await live.ask('ada', probeNode, { params: { node_id: id } })
   expect(unenrolled).toMatchObject({ status: 409, body: { details: { state: 'not_enrolled' } } })
-  await live.call('ada', 'POST', `/api/v1/admin/nodes/${id}/retire`, { body: { reason: 'never came' } })
-  expect(await live.call('ada', 'POST', `/api/v1/admin/nodes/${id}/probe`)).toMatchObject({
+  await live.ask('ada', retireNode, { params: { node_id: id }, body: { reason: 'never came' } })
+  expect(await live.ask('ada', probeNode, { params: { node_id: id } })).toMatchObject({
     status: 409,
     body: { details: { state: 'retired' } },
   })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { retireNode } from '@gatehouse/contract/nodes'
 import { expect, test } from 'vitest'
 import { type EnrolledNode, enrolledNode, nodeFixture, type Told } from '../../../test/enrolled-node.ts'
 import { liveServer, serverFixture } from '../../../test/live-server.ts'
@@ -97,7 +98,7 @@ test('SG-22 a node that is retired while it waits is refused at once, on every p
   const mine = await enrolledNode(live)
   const waiting = [wait(mine, 20), wait(mine, 20), wait(mine, 20), wait(mine, 20, other.nodes.url)]
   await sleep(300)
-  const retired = await live.call('ada', 'POST', `/api/v1/admin/nodes/${mine.id}/retire`, { body: { reason: 'stolen' } })
+  const retired = await live.ask('ada', retireNode, { params: { node_id: mine.id }, body: { reason: 'stolen' } })
   expect(retired.status).toBe(200)
   const began = performance.now()
   for (const { told, at } of await Promise.all(waiting)) {

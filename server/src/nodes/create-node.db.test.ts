@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto'
+import { createNode, drainNode, listNodes, readNode, retireNode, undrainNode } from '@gatehouse/contract/nodes'
 import { describe, expect, test } from 'vitest'
 import { doorCaller, enrolledNode, nodeKeys, pemOf, registeredNode } from '../../../test/enrolled-node.ts'
 import { because, enrol, enrolling, nodes, renewing } from '../../../test/enrolment-scene.ts'
@@ -17,27 +18,29 @@ describe('nodes as the platform sees them', () => {
   test('SG-22 who may register, read and end nodes: the platform’s administrators, those who operate it by reading, nobody else', async () => {
     const body = { name: 'by-whom', region: 'eu-1', sku: 'h100', gpus: 8 }
     for (const person of ['otto', 'alice', 'amara'])
-      expect([person, (await live.call(person, 'POST', nodes, { body })).status]).toEqual([person, 403])
-    const made = await live.call('ada', 'POST', nodes, { body })
+      expect([person, (await live.ask(person, createNode, { body })).status]).toEqual([person, 403])
+    const made = await live.ask('ada', createNode, { body })
     expect(made.status).toBe(201)
     expect(made.body.node).toMatchObject({ ...body, status: 'unavailable', enrolled_at: null, last_seen_at: null, gpus_taken: 0 })
     const { id } = made.body.node
-    expect((await live.call('grace', 'POST', nodes, { body })).body.code).toBe('node_already_exists')
-    expect((await live.call('otto', 'GET', `${nodes}/${id}`)).status).toBe(200)
-    expect((await live.call('alice', 'GET', `${nodes}/${id}`)).status).toBe(403)
-    expect((await live.call('ada', 'GET', `${nodes}/00000000-0000-7000-8000-000000000000`)).body.code).toBe('node_not_found')
-    const listed = await live.call('otto', 'GET', `${nodes}?limit=200`)
+    expect((await live.ask('grace', createNode, { body })).body.code).toBe('node_already_exists')
+    expect((await live.ask('otto', readNode, { params: { node_id: id } })).status).toBe(200)
+    expect((await live.ask('alice', readNode, { params: { node_id: id } })).status).toBe(403)
+    expect((await live.ask('ada', readNode, { params: { node_id: '00000000-0000-7000-8000-000000000000' } })).body.code).toBe(
+      'node_not_found',
+    )
+    const listed = await live.ask('otto', listNodes, { query: { limit: 200 } })
     expect(listed.body.items.map((node: { id: string }) => node.id)).toContain(id)
-    expect((await live.call('alice', 'GET', nodes)).status).toBe(403)
+    expect((await live.ask('alice', listNodes)).status).toBe(403)
     for (const verb of ['drain', 'undrain', 'retire', 'enrolments'])
       expect([verb, (await live.call('otto', 'POST', `${nodes}/${id}/${verb}`, because)).status]).toEqual([verb, 403])
-    expect((await live.call('ada', 'POST', `${nodes}/${id}/undrain`, because)).body.code).toBe('state_conflict')
-    expect((await live.call('ada', 'POST', `${nodes}/${id}/drain`, because)).body.status).toBe('drained')
-    expect((await live.call('ada', 'POST', `${nodes}/${id}/drain`, because)).body.code).toBe('state_conflict')
-    expect((await live.call('ada', 'POST', `${nodes}/${id}/undrain`, because)).body.status).toBe('unavailable')
-    expect((await live.call('ada', 'POST', `${nodes}/${id}/retire`, because)).body.status).toBe('retired')
+    expect((await live.ask('ada', undrainNode, { params: { node_id: id }, ...because })).body.code).toBe('state_conflict')
+    expect((await live.ask('ada', drainNode, { params: { node_id: id }, ...because })).body.status).toBe('drained')
+    expect((await live.ask('ada', drainNode, { params: { node_id: id }, ...because })).body.code).toBe('state_conflict')
+    expect((await live.ask('ada', undrainNode, { params: { node_id: id }, ...because })).body.status).toBe('unavailable')
+    expect((await live.ask('ada', retireNode, { params: { node_id: id }, ...because })).body.status).toBe('retired')
     // The name is free again.
-    expect((await live.call('ada', 'POST', nodes, { body })).status).toBe(201)
+    expect((await live.ask('ada', createNode, { body })).status).toBe(201)
     const told = await live.sql<{ action: string }>(
       `select action from audit_logs where resource_type = 'node' and resource_id = $1 and result = 'success' order by seq`,
       [id],
@@ -47,7 +50,7 @@ describe('nodes as the platform sees them', () => {
 
   test('SG-22 a node that has not asked for 90 seconds is unavailable, and is back with its next request', async () => {
     const node = await enrolledNode(live)
-    const statusOf = async () => (await live.call('otto', 'GET', `${nodes}/${node.id}`)).body.status
+    const statusOf = async () => (await live.ask('otto', readNode, { params: { node_id: node.id } })).body.status
     expect(await statusOf()).toBe('active')
     await live.sql(`update nodes set last_seen_at = now() - interval '91 seconds' where id = $1`, [node.id])
     expect(await statusOf()).toBe('unavailable')
@@ -59,10 +62,10 @@ describe('nodes as the platform sees them', () => {
   test('SG-22 a token is shown once: asked again with the same key it is named and not shown', async () => {
     const body = { name: 'shown-once', region: 'eu-1', sku: 'h100', gpus: 8 }
     const headers = { 'idempotency-key': 'shown-once' }
-    const made = await live.call('ada', 'POST', nodes, { body, headers })
-    const again = await live.call('ada', 'POST', nodes, { body, headers })
+    const made = await live.ask('ada', createNode, { body, headers })
+    const again = await live.ask('ada', createNode, { body, headers })
     expect([again.status, again.body.code]).toEqual([409, 'credential_already_issued'])
-    expect(again.body.details.credential_session_id).toBe(made.body.credential_session_id)
+    expect(again.body.details!.credential_session_id).toBe(made.body.credential_session_id)
     expect(again.text).not.toContain('ghne_')
   })
 
@@ -86,7 +89,7 @@ describe('nodes as the platform sees them', () => {
     const node = await registeredNode(live)
     await enrolling(node)
     await enrolling(node)
-    const strayed = await live.call('ada', 'POST', `${nodes}/${node.id}/drain`, { body: { reason: `it was ${node.token}` } })
+    const strayed = await live.ask('ada', drainNode, { params: { node_id: node.id }, body: { reason: `it was ${node.token}` } })
     expect([strayed.status, strayed.body.code]).toEqual([400, 'validation_error'])
     const tables = await live.sql<{ name: string }>(`select tablename as name from pg_tables where schemaname = 'public'`)
     const tablesWith = async (text: string) => {

@@ -1,4 +1,5 @@
 import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto'
+import { enrolNodeAgain, readNode, retireNode } from '@gatehouse/contract/nodes'
 import { describe, expect, test } from 'vitest'
 import {
   doorCaller,
@@ -11,7 +12,7 @@ import {
   registeredNode,
   type Told,
 } from '../../../test/enrolled-node.ts'
-import { asStranger, because, enrolling, nodes, renewing, saidIn } from '../../../test/enrolment-scene.ts'
+import { asStranger, because, enrolling, renewing, saidIn } from '../../../test/enrolment-scene.ts'
 import { serverFixture } from '../../../test/live-server.ts'
 import { x509 } from './x509.ts'
 
@@ -36,7 +37,7 @@ describe('enrolment', () => {
     expect(lasts).toBeGreaterThan(23 * 3600 * 1000)
     expect(lasts).toBeLessThanOrEqual(24 * 3600 * 1000)
     expect(new Date(told.body.renew_after).getTime()).toBeLessThan(certificate.validToDate.getTime())
-    const read = await live.call('otto', 'GET', `${nodes}/${node.id}`)
+    const read = await live.ask('otto', readNode, { params: { node_id: node.id } })
     expect(read.body).toMatchObject({ name: 'first-node', status: 'active', agent_version: '1.2.3', gpus_taken: 0 })
     expect(read.body.certificate_expires_at).toBe(certificate.validToDate.toISOString())
     const [event, ...more] = await auditOf(told)
@@ -62,14 +63,14 @@ describe('enrolment', () => {
       await fresh(),
     ]
     expect((await enrolling(used)).status).toBe(201)
-    expect((await live.call('ada', 'POST', `${nodes}/${voided.id}/enrolments`, because)).status).toBe(201)
+    expect((await live.ask('ada', enrolNodeAgain, { params: { node_id: voided.id }, ...because })).status).toBe(201)
     await live.sql(
       `update node_enrolments set created_at = created_at - interval '15 minutes', expires_at = expires_at - interval '15 minutes' where node_id = $1`,
       [expired.id],
     )
     await live.sql('update installation set epoch = epoch + 1')
     await live.sql('update node_enrolments set epoch = epoch + 1 where node_id <> $1', [restored.id])
-    expect((await live.call('ada', 'POST', `${nodes}/${retired.id}/retire`, because)).status).toBe(200)
+    expect((await live.ask('ada', retireNode, { params: { node_id: retired.id }, ...because })).status).toBe(200)
     const spelled = (changed: object) =>
       `ghne_${Buffer.from(JSON.stringify({ v: 1, url: other.url, node_id: other.id, secret: other.secret, ca: other.ca, ...changed })).toString('base64url')}`
     const secret = randomBytes(32).toString('base64url')
@@ -154,10 +155,10 @@ describe('enrolment', () => {
       const ask = () => asStranger(node.url, pemOf(node.ca), { enrolment_token: node.token, csr })
       expect((await ask()).status).toBe(201)
       if (how === 'enrolled anew') {
-        const { body } = await live.call('ada', 'POST', `${nodes}/${node.id}/enrolments`, because)
+        const { body } = await live.ask('ada', enrolNodeAgain, { params: { node_id: node.id }, ...because })
         expect((await ask()).status).toBe(201)
         expect((await enrolling({ ...node, token: body.enrolment_token })).status).toBe(201)
-      } else if (how === 'retired') await live.call('ada', 'POST', `${nodes}/${node.id}/retire`, because)
+      } else if (how === 'retired') await live.ask('ada', retireNode, { params: { node_id: node.id }, ...because })
       else await live.sql('update node_enrolments set epoch = epoch + 1 where node_id = $1', [node.id])
       const late = await ask()
       expect([how, late.status]).toEqual([how, 401])
@@ -179,7 +180,7 @@ describe('enrolment', () => {
 
   test('SG-22 what was enrolled anew takes the place of what there was', async () => {
     const node = await enrolledNode(live)
-    const again = await live.call('ada', 'POST', `${nodes}/${node.id}/enrolments`, because)
+    const again = await live.ask('ada', enrolNodeAgain, { params: { node_id: node.id }, ...because })
     expect(again.status).toBe(201)
     const { csr } = await nodeKeys()
     // Until somebody uses it, the token is nothing but an offer.

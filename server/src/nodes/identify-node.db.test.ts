@@ -1,8 +1,9 @@
 import { webcrypto, X509Certificate } from 'node:crypto'
 import { connect, type TLSSocket } from 'node:tls'
+import { enrolNodeAgain, retireNode } from '@gatehouse/contract/nodes'
 import { describe, expect, test } from 'vitest'
 import { doorCaller, type EnrolledNode, enrolledNode, nodeKeys, pemOf, readToken, type Told } from '../../../test/enrolled-node.ts'
-import { because, enrol, enrolling, nodes, renewing, saidIn } from '../../../test/enrolment-scene.ts'
+import { because, enrol, enrolling, renewing, saidIn } from '../../../test/enrolment-scene.ts'
 import { serverFixture } from '../../../test/live-server.ts'
 import type { Actor } from '../work/work.ts'
 import { x509 } from './x509.ts'
@@ -115,9 +116,9 @@ describe('who a node is', () => {
     const others = [await live.replica(), await live.replica()]
     const bases = [live.nodes.url, ...others.map(({ nodes: { url } }) => url)]
     const node = await enrolledNode(live)
-    const offered = await live.call('ada', 'POST', `${nodes}/${node.id}/enrolments`, because)
+    const offered = await live.ask('ada', enrolNodeAgain, { params: { node_id: node.id }, ...because })
     for (const base of bases) expect(shortly(await speak(node, node.id, base))).toEqual(heard)
-    const retired = await live.call('ada', 'POST', `${nodes}/${node.id}/retire`, because)
+    const retired = await live.ask('ada', retireNode, { params: { node_id: node.id }, ...because })
     expect(retired.body).toMatchObject({ status: 'retired', certificate_expires_at: null })
     for (const base of bases) {
       const told = await speak(node, node.id, base)
@@ -135,8 +136,8 @@ describe('who a node is', () => {
     }
     const token: string = offered.body.enrolment_token
     expect((await enrolling({ ...readToken(token), token })).status).toBe(401)
-    expect((await live.call('ada', 'POST', `${nodes}/${node.id}/retire`, because)).status).toBe(409)
-    expect((await live.call('ada', 'POST', `${nodes}/${node.id}/enrolments`, because)).status).toBe(409)
+    expect((await live.ask('ada', retireNode, { params: { node_id: node.id }, ...because })).status).toBe(409)
+    expect((await live.ask('ada', enrolNodeAgain, { params: { node_id: node.id }, ...because })).status).toBe(409)
     node.stop()
   })
 
@@ -152,7 +153,7 @@ describe('who a node is', () => {
     }))
     const node = await enrolledNode(live)
     expect(shortly(await speak(node, node.id, broken.nodes.url))).toEqual(heard)
-    await live.call('ada', 'POST', `${nodes}/${node.id}/retire`, because)
+    await live.ask('ada', retireNode, { params: { node_id: node.id }, ...because })
     // Not shut out at the door; what it asks for then finds no node any more.
     expect(shortly(await speak(node, node.id, broken.nodes.url))).not.toEqual(shutOut)
     expect(shortly(await speak(node, node.id))).toEqual(shutOut)
@@ -287,7 +288,7 @@ describe('the door', () => {
       expect(again.isSessionReused()).toBe(false)
       again.destroy()
     }
-    await live.call('ada', 'POST', `${nodes}/${node.id}/retire`, because)
+    await live.ask('ada', retireNode, { params: { node_id: node.id }, ...because })
     const last = await connected(node, sessions[0] ? { session: sessions[0] } : {})
     expect(await said(last)).toMatch(/^HTTP\/1.1 403 .*membership_missing/s)
     last.destroy()

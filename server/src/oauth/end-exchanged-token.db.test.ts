@@ -1,3 +1,4 @@
+import { listProjectTokens, revokeTokens } from '@gatehouse/contract/tokens'
 import { decodeJwt } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { deafDatabase } from '../../../test/deaf-database.ts'
@@ -30,7 +31,7 @@ const remove = ({ service_account_id: id }: Client) =>
     id,
   ])
 const revoke = async (body: object) => {
-  const answered = await live.call('ada', 'POST', '/api/v1/auth/tokens/revoke', { body })
+  const answered = await live.ask('ada', revokeTokens, { body })
   expect(answered.status, answered.text).toBe(200)
 }
 
@@ -81,7 +82,7 @@ describe('it ends with what it comes from', () => {
     expect(await onAll(token)).toEqual([dead, dead])
     expect((await owner.introspect({ token })).body).toEqual({ active: false })
     expect(said(await swap(owner, token))).toBe(refused)
-    const listed = await live.call('ada', 'GET', `/api/v1/projects/${auroraHome.project_id}/tokens?limit=20`)
+    const listed = await live.ask('ada', listProjectTokens, { params: { project_id: auroraHome.project_id }, query: { limit: 20 } })
     expect(listed.body.items.find(({ id }: { id: string }) => id === jti(token))).toMatchObject({
       state: 'ended',
       parent_id: jti(between),

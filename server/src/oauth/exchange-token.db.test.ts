@@ -1,3 +1,4 @@
+import { createProject } from '@gatehouse/contract/projects'
 import fc from 'fast-check'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
@@ -287,7 +288,8 @@ describe('what is not exchanged', () => {
   })
 
   test('TI-17 a token of another project of the same tenant is not', async () => {
-    const made = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, {
+    const made = await live.ask('alice', createProject, {
+      params: { org_id: org.aurora },
       body: { name: 'Second', slug: 'second', owner_user_id: user('alice'), reason: 'test' },
     })
     expect(made.status, made.text).toBe(201)

@@ -1,5 +1,13 @@
 import { request } from 'node:http'
+import { readMyPermissions } from '@gatehouse/contract/decisions'
 import { proofAlgorithms } from '@gatehouse/contract/proofs'
+import {
+  deleteServiceAccount,
+  disableServiceAccount,
+  enableServiceAccount,
+  revokeServiceAccountKey,
+} from '@gatehouse/contract/service-accounts'
+import { revokeTokens } from '@gatehouse/contract/tokens'
 import { decodeJwt } from 'jose'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { seeded, serverFixture, tokenIssuer } from '../../../test/live-server.ts'
@@ -58,7 +66,7 @@ describe('a token that counts', () => {
     const token = await client.token({ audience: 'object-store' })
     expect((await client.introspect({ token })).body).toMatchObject({ active: true, aud: 'object-store' })
     // Which does not make it one for us.
-    expect((await live.call(null, 'GET', '/api/v1/me/permissions', { headers: { authorization: `Bearer ${token}` } })).status).toBe(401)
+    expect((await live.ask(null, readMyPermissions, { headers: { authorization: `Bearer ${token}` } })).status).toBe(401)
   })
 })
 
@@ -112,22 +120,21 @@ describe('anything else', () => {
   })
 
   const ends: [string, (of: { client_id: string; service_account_id: string; jti: string }) => Promise<unknown>][] = [
-    ['revoked', ({ jti }) => live.call('amara', 'POST', '/api/v1/auth/tokens/revoke', { body: { token_id: jti } })],
-    [
-      'cut off with its key',
-      ({ client_id }) => live.call('amara', 'POST', '/api/v1/auth/tokens/revoke', { body: { credential_id: client_id } }),
-    ],
+    ['revoked', ({ jti }) => live.ask('amara', revokeTokens, { body: { token_id: jti } })],
+    ['cut off with its key', ({ client_id }) => live.ask('amara', revokeTokens, { body: { credential_id: client_id } })],
     [
       'of a disabled account',
       ({ service_account_id }) =>
-        live.call('aldo', 'POST', `/api/v1/projects/${auroraHome.project_id}/service-accounts/${service_account_id}/disable`, {
+        live.ask('aldo', disableServiceAccount, {
+          params: { project_id: auroraHome.project_id, service_account_id },
           body: { reason: 'r' },
         }),
     ],
     [
       'of a deleted account',
       ({ service_account_id }) =>
-        live.call('aldo', 'DELETE', `/api/v1/projects/${auroraHome.project_id}/service-accounts/${service_account_id}`, {
+        live.ask('aldo', deleteServiceAccount, {
+          params: { project_id: auroraHome.project_id, service_account_id },
           body: { reason: 'r' },
         }),
     ],
@@ -225,12 +232,20 @@ describe('who may ask', () => {
     const token = await client.token()
     const asker = await oauthClient(live)
     expect((await asker.introspect({ token })).body.active).toBe(true)
-    const account = `/api/v1/projects/${auroraHome.project_id}/service-accounts/${asker.service_account_id}`
-    await live.call('aldo', 'POST', `${account}/disable`, { body: { reason: 'r' } })
+    await live.ask('aldo', disableServiceAccount, {
+      params: { project_id: auroraHome.project_id, service_account_id: asker.service_account_id },
+      body: { reason: 'r' },
+    })
     expect((await asker.introspect({ token })).status).toBe(401)
-    await live.call('aldo', 'POST', `${account}/enable`, { body: { reason: 'r' } })
+    await live.ask('aldo', enableServiceAccount, {
+      params: { project_id: auroraHome.project_id, service_account_id: asker.service_account_id },
+      body: { reason: 'r' },
+    })
     expect((await asker.introspect({ token })).body.active).toBe(true)
-    await live.call('aldo', 'DELETE', `${account}/keys/${asker.key_id}`, { body: { reason: 'r' } })
+    await live.ask('aldo', revokeServiceAccountKey, {
+      params: { project_id: auroraHome.project_id, service_account_id: asker.service_account_id, key_id: asker.key_id },
+      body: { reason: 'r' },
+    })
     expect((await asker.introspect({ token })).status).toBe(401)
   })
 

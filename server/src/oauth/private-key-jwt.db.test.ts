@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { rotateServiceAccountKey } from '@gatehouse/contract/service-accounts'
 import { importJWK } from 'jose'
 import * as oauth4webapi from 'oauth4webapi'
 import * as openid from 'openid-client'
@@ -195,8 +196,10 @@ describe('an assertion', () => {
   test('TI-25 of a key in whose place another was put opens until the overlap is over, and so does the new one', async () => {
     const { client_id, account_id, pair } = await machineWithPublicKey(live.sql)
     const next = keyPair('RS256')
-    const path = `/api/v1/projects/${seeded.project.aurora}/service-accounts/${account_id}/keys/${client_id}/rotate`
-    const rotated = await live.call('aldo', 'POST', path, { body: { public_jwk: next.jwk, overlap_seconds: 60 } })
+    const rotated = await live.ask('aldo', rotateServiceAccountKey, {
+      params: { project_id: seeded.project.aurora, service_account_id: account_id, key_id: client_id },
+      body: { public_jwk: { kty: 'RSA', n: next.jwk.n!, e: next.jwk.e! }, overlap_seconds: 60 },
+    })
     expect(rotated.status).toBe(201)
     expect((await ask(formOf(assertionOf(pair, client_id, issuer)))).status).toBe(200)
     expect((await ask(formOf(assertionOf(next, rotated.body.key_id, issuer)))).status).toBe(200)

@@ -1,3 +1,6 @@
+import { readMyPermissions } from '@gatehouse/contract/decisions'
+import { readProject } from '@gatehouse/contract/projects'
+import { createServiceAccountKey } from '@gatehouse/contract/service-accounts'
 import { decodeJwt } from 'jose'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { seeded, serverFixture, tokenIssuer } from '../../../test/live-server.ts'
@@ -13,8 +16,8 @@ beforeEach(async () => {
 })
 
 const counts = async (token: string): Promise<boolean> =>
-  (await live.call(null, 'GET', `/api/v1/projects/${auroraHome.project_id}`, { headers: { authorization: `Bearer ${token}` } })).status ===
-  200
+  (await live.ask(null, readProject, { params: { project_id: auroraHome.project_id }, headers: { authorization: `Bearer ${token}` } }))
+    .status === 200
 const rowOf = async (token: string) =>
   (await live.sql('select revoked_at, revoked_by, revoke_reason from issued_tokens where id = $1', [decodeJwt(token).jti]))[0]
 
@@ -31,7 +34,7 @@ describe('a token of one’s own', () => {
     const [token, other] = [await client.token(), await client.token()]
     const second = await live.replica()
     const seen = async () =>
-      (await live.call(null, 'GET', '/api/v1/me/permissions', { headers: { authorization: `Bearer ${token}` } }, second.url)).status
+      (await live.ask(null, readMyPermissions, { headers: { authorization: `Bearer ${token}` }, base: second.url })).status
     expect([await counts(token), await seen()]).toEqual([true, 200])
     const revoked = await client.revoke({ token, token_type_hint: 'access_token' })
     expect([revoked.status, revoked.text]).toEqual([200, ''])
@@ -56,8 +59,10 @@ describe('a token of one’s own', () => {
 
   test('TI-17 of another key of the account, of the other endpoint, and shown instead of a secret', async () => {
     const token = (await client.machine_ask()).body.access_token
-    const project = `/api/v1/projects/${auroraHome.project_id}`
-    const { body: key } = await live.call('aldo', 'POST', `${project}/service-accounts/${client.service_account_id}/keys`, { body: {} })
+    const { body: key } = await live.ask('aldo', createServiceAccountKey, {
+      params: { project_id: auroraHome.project_id, service_account_id: client.service_account_id },
+      body: {},
+    })
     await client.revoke({ token, client_id: key.key_id, client_secret: key.client_secret })
     expect(await counts(token)).toBe(false)
     const own = await client.token()

@@ -1,3 +1,4 @@
+import { createProjectConstraint, deleteProjectConstraint } from '@gatehouse/contract/constraints'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { type Answered, noRateLimits, seeded, serverFixture, tokenIssuer } from '../../../test/live-server.ts'
@@ -255,15 +256,24 @@ describe('what is refused', () => {
       actions: ['auth.token.issue'],
       condition: { within: { source_ip: ['127.0.0.0/8', '::1/128'] } },
     }
-    const constraints = `/api/v1/projects/${auroraHome.project_id}/policies/constraints`
-    const { status, body, text } = await live.call('alice', 'POST', constraints, { body: rule })
+    const { status, body, text } = await live.ask('alice', createProjectConstraint, {
+      params: { project_id: auroraHome.project_id },
+      body: rule,
+    })
     expect([status, text]).toEqual([201, expect.any(String)])
     try {
       const refused = await client.ask()
       expect(refused).toMatchObject({ status: 400, body: { error: 'unauthorized_client' } })
       expect(await recorded(refused)).toMatchObject([{ action: 'auth.token.deny', reason_code: 'policy_constraint_denied' }])
     } finally {
-      expect((await live.call('alice', 'DELETE', `${constraints}/${body.id}`, { body: { reason: 'r' } })).status).toBe(204)
+      expect(
+        (
+          await live.ask('alice', deleteProjectConstraint, {
+            params: { project_id: auroraHome.project_id, constraint_id: body.id },
+            body: { reason: 'r' },
+          })
+        ).status,
+      ).toBe(204)
     }
   })
 

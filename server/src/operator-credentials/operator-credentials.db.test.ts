@@ -1,6 +1,9 @@
+import { createOperatorCredential, listOperatorCredentials, revokeOperatorCredential } from '@gatehouse/contract/operator-credentials'
+import { removeOrganizationPolicyValue, setOrganizationPolicyValue } from '@gatehouse/contract/policies'
+import { disableSharedRuntime, enableSharedRuntime } from '@gatehouse/contract/shared-runtimes'
+import { issueSharedRuntimeOperatorToken, listRuntimeTokens } from '@gatehouse/contract/tokens'
 import { describe, expect, test } from 'vitest'
 import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
-import { operatorTokenPath } from '../../../test/operator-credential.ts'
 import { runtimesOn, strange } from '../../../test/runtime-scene.ts'
 import { holdsSecret } from '../kernel/secret-in-text.ts'
 import { secretsBeginning } from '../kernel/spelled-secret.ts'
@@ -11,12 +14,17 @@ const because = { reason: 'because' }
 
 const live = serverFixture({ policies: { ...noRateLimits, 'auth.wrong_secret.first_delay_milliseconds': 1 } })
 const runtimes = runtimesOn(live)
-
-const keys = (id: string, more = '', org_id: string = org.aurora) => runtimes.one(id, `/operator-credentials${more}`, org_id)
-const make = (id: string, body: object = {}, who = 'alice') => live.call(who, 'POST', keys(id), { body })
-const revoke = (id: string, key_id: string, who = 'adam') => live.call(who, 'DELETE', keys(id, `/${key_id}`), { body: because })
-const list = async (id: string) => (await live.call('adam', 'GET', keys(id))).body.items as { key_id: string; state: string }[]
-const ask = (credential: object, body: object = {}) => live.call(null, 'POST', operatorTokenPath, { body: { ...credential, ...body } })
+const make = (id: string, body: object = {}, who = 'alice') =>
+  live.ask(who, createOperatorCredential, { params: { org_id: org.aurora, shared_runtime_id: id }, body })
+const revoke = (id: string, key_id: string, who = 'adam') =>
+  live.ask(who, revokeOperatorCredential, { params: { org_id: org.aurora, shared_runtime_id: id, key_id }, body: because })
+const list = async (id: string) =>
+  (await live.ask('adam', listOperatorCredentials, { params: { org_id: org.aurora, shared_runtime_id: id } })).body.items as {
+    key_id: string
+    state: string
+  }[]
+const ask = (credential: { shared_runtime_id: string; key_id: string; client_secret: string }, body: object = {}) =>
+  live.ask(null, issueSharedRuntimeOperatorToken, { body: { ...credential, ...body } })
 const as = (token: string, id: string, more = '') =>
   live.call(null, 'GET', runtimes.one(id, more), { headers: { authorization: `Bearer ${token}` } })
 const refused = ({ status, body }: Answered) => [status, body?.code, body?.details?.reason_code ?? body?.details?.detail]
@@ -45,7 +53,7 @@ describe('a credential of a runtime’s operator', () => {
     // Only its salted hash is kept, and nobody is told it again.
     const [row] = await live.sql('select salt, secret_hash from shared_runtime_operator_credentials where id = $1', [told.key_id])
     expect(isSecretOf(row as never, client_secret)).toBe(true)
-    const listing = await live.call('adam', 'GET', keys(id))
+    const listing = await live.ask('adam', listOperatorCredentials, { params: { org_id: org.aurora, shared_runtime_id: id } })
     expect([listing.body.items.length, listing.text.includes('ghro_'), listing.text.includes('hash')]).toEqual([1, false, false])
 
     const issued = await ask({ shared_runtime_id: id, key_id: told.key_id, client_secret })
@@ -107,8 +115,14 @@ describe('a credential of a runtime’s operator', () => {
 
   test('TI-06 how many count at once is policy, counted one after the other; a tenant may set fewer', async () => {
     const id = await runtimes.made()
-    const value = `/api/v1/orgs/${org.aurora}/policies/values/auth.max_operator_credentials_per_runtime`
-    expect((await live.call('alice', 'PUT', value, { body: { value: 3, ...because } })).status).toBe(200)
+    expect(
+      (
+        await live.ask('alice', setOrganizationPolicyValue, {
+          params: { org_id: org.aurora, key: 'auth.max_operator_credentials_per_runtime' },
+          body: { value: 3, ...because },
+        })
+      ).status,
+    ).toBe(200)
     const made = await Promise.all(Array.from({ length: 6 }, () => make(id)))
     expect(made.map(({ status }) => status).sort()).toEqual([201, 201, 201, 409, 409, 409])
     const full = made.find(({ status }) => status === 409)!
@@ -118,7 +132,14 @@ describe('a credential of a runtime’s operator', () => {
     ])
     await revoke(id, made.find(({ status }) => status === 201)!.body.key_id)
     expect((await make(id)).status).toBe(201)
-    expect((await live.call('alice', 'DELETE', value, { body: because })).status).toBeLessThan(300)
+    expect(
+      (
+        await live.ask('alice', removeOrganizationPolicyValue, {
+          params: { org_id: org.aurora, key: 'auth.max_operator_credentials_per_runtime' },
+          body: because,
+        })
+      ).status,
+    ).toBeLessThan(300)
   })
 
   test('MI-02 none is made that is over already, nor for a runtime that rests; a restored backup ends those there are', async () => {
@@ -126,9 +147,9 @@ describe('a credential of a runtime’s operator', () => {
     expect((await make(id, { expires_at: '2020-01-01T00:00:00.000Z' })).status).toBe(400)
     const { body } = await make(id, { expires_at: '2999-01-01T00:00:00.000Z' })
     expect(body.expires_at).toBe('2999-01-01T00:00:00.000Z')
-    await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })
+    await live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })
     expect(refused(await make(id)).slice(0, 2)).toEqual([409, 'state_conflict'])
-    await live.call('adam', 'POST', runtimes.one(id, '/enable'), { body: because })
+    await live.ask('adam', enableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })
     await live.sql('update shared_runtime_operator_credentials set epoch = epoch + 1 where id = $1', [body.key_id])
     expect(await list(id)).toMatchObject([{ state: 'ended_by_restore' }])
     expect((await ask({ shared_runtime_id: id, key_id: body.key_id, client_secret: body.client_secret })).status).toBe(401)
@@ -136,7 +157,12 @@ describe('a credential of a runtime’s operator', () => {
 
   test('TI-19 asked again with the same key, the secret is not told again and no second one is made', async () => {
     const id = await runtimes.made()
-    const again = () => live.call('alice', 'POST', keys(id), { body: because, headers: { 'idempotency-key': `once-${id}` } })
+    const again = () =>
+      live.ask('alice', createOperatorCredential, {
+        params: { org_id: org.aurora, shared_runtime_id: id },
+        body: because,
+        headers: { 'idempotency-key': `once-${id}` },
+      })
     const [first, second] = [await again(), await again()]
     expect([first.status, second.status, second.body.code]).toEqual([201, 409, 'credential_already_issued'])
     expect(second.body.details).toEqual({ credential_session_id: first.body.key_id })
@@ -150,10 +176,21 @@ describe('a credential of a runtime’s operator', () => {
     const id = await runtimes.made()
     const { body } = await make(id)
     const ways: [string, (runtime: string) => Promise<Answered>][] = [
-      ['list', (runtime) => live.call('bella', 'GET', keys(runtime, '', org.borealis))],
-      ['create', (runtime) => live.call('bella', 'POST', keys(runtime, '', org.borealis), { body: {} })],
-      ['revoke', (runtime) => live.call('bella', 'DELETE', keys(runtime, `/${body.key_id}`, org.borealis), { body: because })],
-      ['tokens', (runtime) => live.call('bella', 'GET', runtimes.one(runtime, '/tokens', org.borealis))],
+      ['list', (runtime) => live.ask('bella', listOperatorCredentials, { params: { org_id: org.borealis, shared_runtime_id: runtime } })],
+      [
+        'create',
+        (runtime) =>
+          live.ask('bella', createOperatorCredential, { params: { org_id: org.borealis, shared_runtime_id: runtime }, body: {} }),
+      ],
+      [
+        'revoke',
+        (runtime) =>
+          live.ask('bella', revokeOperatorCredential, {
+            params: { org_id: org.borealis, shared_runtime_id: runtime, key_id: body.key_id },
+            body: because,
+          }),
+      ],
+      ['tokens', (runtime) => live.ask('bella', listRuntimeTokens, { params: { org_id: org.borealis, shared_runtime_id: runtime } })],
     ]
     for (const [what, way] of ways) {
       const foreign = await way(id)

@@ -1,3 +1,11 @@
+import {
+  createOrganizationConstraint,
+  listOrganizationConstraints,
+  listOrganizationConstraintVersions,
+  readOrganizationConstraint,
+  readProjectConstraint,
+} from '@gatehouse/contract/constraints'
+import { archiveProject, createProject } from '@gatehouse/contract/projects'
 import { describe, expect, test } from 'vitest'
 import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { newId } from '../kernel/ids.ts'
@@ -151,7 +159,8 @@ describe('writing', () => {
   })
 
   test('HO-04 a list goes on where it stopped', async () => {
-    const whole = (await live.call('alice', 'GET', `${aurora}?limit=200`)).body.items
+    const whole = (await live.ask('alice', listOrganizationConstraints, { params: { org_id: org.aurora }, query: { limit: 200 } })).body
+      .items
     const seen: unknown[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
       const page = await live.call('adam', 'GET', `${aurora}?limit=2${cursor && `&cursor=${cursor}`}`)
@@ -220,11 +229,12 @@ describe('who may', () => {
       await made('bella', inference),
     ]
     const asks: ((id: string) => Promise<Answered>)[] = [
-      (id) => live.call('alice', 'GET', `${aurora}/${id}`, named('same')),
-      (id) => live.call('alice', 'GET', `${aurora}/${id}/versions`, named('same')),
+      (id) => live.ask('alice', readOrganizationConstraint, { params: { org_id: org.aurora, constraint_id: id }, ...named('same') }),
+      (id) =>
+        live.ask('alice', listOrganizationConstraintVersions, { params: { org_id: org.aurora, constraint_id: id }, ...named('same') }),
       (id) => update('alice', aurora, id, { expected_version: 1 }, 'same'),
       (id) => end('alice', aurora, id, 'same'),
-      (id) => live.call('ada', 'GET', `${aurora}/${id}`, named('same')),
+      (id) => live.ask('ada', readOrganizationConstraint, { params: { org_id: org.aurora, constraint_id: id }, ...named('same') }),
     ]
     for (const ask of asks) {
       const unknown = await ask(nobody)
@@ -245,15 +255,15 @@ describe('who may', () => {
   })
 
   test('DE-21 in an archived project constraints are read and not written', async () => {
-    const { body } = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body: { name: 'Old', slug: 'old-rules' } })
+    const { body } = await live.ask('alice', createProject, { params: { org_id: org.aurora }, body: { name: 'Old', slug: 'old-rules' } })
     const place = `/api/v1/projects/${body.id}/policies/constraints`
     const rule = await made('alice', place)
-    await live.call('alice', 'POST', `/api/v1/projects/${body.id}/archive`, { body: { reason: 'done' } })
+    await live.ask('alice', archiveProject, { params: { project_id: body.id }, body: { reason: 'done' } })
     const frozen = { status: 403, body: { details: { reason_code: 'policy_constraint_denied' } } }
     expect(await create('alice', place)).toMatchObject(frozen)
     expect(await update('alice', place, rule.id, { state: 'disabled', expected_version: 1 })).toMatchObject(frozen)
     expect(await end('alice', place, rule.id)).toMatchObject(frozen)
-    expect((await live.call('alice', 'GET', `${place}/${rule.id}`)).status).toBe(200)
+    expect((await live.ask('alice', readProjectConstraint, { params: { project_id: body.id, constraint_id: rule.id } })).status).toBe(200)
   })
 })
 
@@ -317,14 +327,16 @@ describe('refused', () => {
 
   test('HO-04 a change says which version it has seen, and why', async () => {
     const rule = await made('alice', aurora)
-    const send = (body: object) => live.call('alice', 'PATCH', `${aurora}/${rule.id}`, { body })
+    const send = (body: object) => live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}/policies/constraints/${rule.id}`, { body })
     expect(await send({ reason: 'why' })).toMatchObject(invalid('expected_version'))
     expect(await send({ expected_version: 1 })).toMatchObject(invalid('reason'))
     expect(await send({ expected_version: 2, reason: 'why' })).toMatchObject({
       status: 409,
       body: { code: 'version_conflict', details: { version: 1 } },
     })
-    expect(await live.call('alice', 'DELETE', `${aurora}/${rule.id}`)).toMatchObject(invalid('reason'))
+    expect(await live.call('alice', 'DELETE', `/api/v1/orgs/${org.aurora}/policies/constraints/${rule.id}`)).toMatchObject(
+      invalid('reason'),
+    )
   })
 
   test('HO-04 hostile bodies are refused whole', async () => {
@@ -377,14 +389,13 @@ describe('two at once', () => {
       ])
       expect([200, 404]).toContain(changed.status)
       expect(ended.status).toBe(204)
-      expect((await live.call('alice', 'GET', `${aurora}/${id}`)).status).toBe(404)
+      expect((await live.ask('alice', readOrganizationConstraint, { params: { org_id: org.aurora, constraint_id: id } })).status).toBe(404)
     }
   })
 })
 
 test('D10 a scope has at most 200 constraints at a time', async () => {
   const { org } = seeded
-  const path = `/api/v1/orgs/${org.borealis}/policies/constraints`
   const before = (
     await live.sql<{ n: number }>(`select count(*)::int as n from policy_constraints where tenant_id = $1 and replaced_at is null`, [
       org.borealis,
@@ -395,9 +406,9 @@ test('D10 a scope has at most 200 constraints at a time', async () => {
      select gen_random_uuid(), 1, 'many-' || n, 'tenant', $1, '{tenant.billing.read}', '{}', 'UTC', false, 'disabled', now() from generate_series(1, $2) n`,
     [org.borealis, 200 - before],
   )
-  const body = { key: 'one-more', actions: ['tenant.billing.read'], condition: {}, state: 'disabled' }
-  const refused = await live.call('bella', 'POST', path, { body })
+  const body = { key: 'one-more', actions: ['tenant.billing.read'], condition: {}, state: 'disabled' as const }
+  const refused = await live.ask('bella', createOrganizationConstraint, { params: { org_id: org.borealis }, body })
   expect([refused.status, refused.body.code, refused.body.details]).toEqual([409, 'state_conflict', { maximum: 200 }])
   await live.sql(`delete from policy_constraints where key = 'many-1'`)
-  expect((await live.call('bella', 'POST', path, { body })).status).toBe(201)
+  expect((await live.ask('bella', createOrganizationConstraint, { params: { org_id: org.borealis }, body })).status).toBe(201)
 })

@@ -1,3 +1,5 @@
+import { listPolicyDefinitions, listProjectPolicyValues, setOrganizationPolicyValue } from '@gatehouse/contract/policies'
+import { archiveProject, createProject, restoreProject } from '@gatehouse/contract/projects'
 import { describe, expect, test } from 'vitest'
 import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { definitionOf, type PolicyKey, policyDefinitions } from '../policies/policy-definitions.ts'
@@ -31,7 +33,7 @@ const clear = () => live.sql(`update policy_values set replaced_at = now() where
 
 describe('reading', () => {
   test('HO-04 the definitions are those of the code, page by page', async () => {
-    const { body } = await live.call('otto', 'GET', `${platform}/definitions?limit=200`)
+    const { body } = await live.ask('otto', listPolicyDefinitions, { query: { limit: 200 } })
     const keys = (Object.keys(policyDefinitions) as PolicyKey[]).sort()
     expect(body.items).toEqual(
       keys.map((key) => {
@@ -93,7 +95,7 @@ describe('reading', () => {
         person,
         ...statuses,
       ])
-    expect((await live.call('alice', 'GET', `${platform}/definitions`)).status).toBe(403)
+    expect((await live.ask('alice', listPolicyDefinitions)).status).toBe(403)
   })
 })
 
@@ -188,13 +190,13 @@ describe('setting', () => {
   })
 
   test('DE-21 an archived project has its policy written after it was restored', async () => {
-    const made = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/projects`, { body: { name: 'Old', slug: 'old-policies' } })
+    const made = await live.ask('alice', createProject, { params: { org_id: org.aurora }, body: { name: 'Old', slug: 'old-policies' } })
     const place = `/api/v1/projects/${made.body.id}`
-    await live.call('alice', 'POST', `${place}/archive`, { body: { reason: 'done' } })
+    await live.ask('alice', archiveProject, { params: { project_id: made.body.id }, body: { reason: 'done' } })
     const frozen = { status: 403, body: { details: { reason_code: 'policy_constraint_denied' } } }
     expect(await put('alice', `${place}/policies`, ttl, { value: 60 })).toMatchObject(frozen)
-    expect((await live.call('alice', 'GET', `${place}/policies/values`)).status).toBe(200)
-    await live.call('alice', 'POST', `${place}/restore`, { body: { reason: 'again' } })
+    expect((await live.ask('alice', listProjectPolicyValues, { params: { project_id: made.body.id } })).status).toBe(200)
+    await live.ask('alice', restoreProject, { params: { project_id: made.body.id }, body: { reason: 'again' } })
     expect((await put('alice', `${place}/policies`, ttl, { value: 60 })).status).toBe(200)
   })
 })
@@ -360,7 +362,11 @@ describe('two at once', () => {
 
   test('HO-04 the same key for the same change does it once', async () => {
     const send = () =>
-      live.call('alice', 'PUT', `${aurora}/values/${ttl}`, { body: { value: 77 }, headers: { 'idempotency-key': 'policy-once' } })
+      live.ask('alice', setOrganizationPolicyValue, {
+        params: { org_id: org.aurora, key: ttl },
+        body: { value: 77 },
+        headers: { 'idempotency-key': 'policy-once' },
+      })
     const [one, other] = [await send(), await send()]
     expect(one.body).toEqual(other.body)
     expect(one.status).toBe(200)

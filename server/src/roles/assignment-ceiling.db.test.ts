@@ -1,7 +1,9 @@
+import { decideBatch } from '@gatehouse/contract/decisions'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { because, bindingsOn, custom, keysOf, nextName, said, type Tier, table, tiers } from '../../../test/binding-scene.ts'
+import { because, bindingsOn, custom, keysOf, nextName, said, table, tiers } from '../../../test/binding-scene.ts'
 import { crowdFixture, type Somebody } from '../../../test/crowd.ts'
 import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
+import type { Tier } from '../../../test/scoped-roles.ts'
 import { newId } from '../kernel/ids.ts'
 
 const live = serverFixture({ policies: noRateLimits })
@@ -154,8 +156,8 @@ describe('what a role comes to', () => {
     const keys = [...keysOf('project', 'project_owner')]
     for (const person of Object.keys(holders.tenant)) {
       const questions = keys.map((action) => ({ action, resource: { type: 'project', project_id: project.aurora } }))
-      const { body } = await live.call(person, 'POST', '/api/v1/authz/decisions/batch', { body: { questions } })
-      expect(body.decisions.map(({ reason_code }: { reason_code: string }) => reason_code)).toEqual(keys.map(() => 'membership_missing'))
+      const { body } = await live.ask(person, decideBatch, { body: { questions } })
+      expect(body.decisions.map(({ reason_code }) => reason_code)).toEqual(keys.map(() => 'membership_missing'))
     }
   })
 })

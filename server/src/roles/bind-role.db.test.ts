@@ -1,10 +1,15 @@
+import { listOrganizationMembers, listProjectMembers, removeOrganizationMember, removeProjectMember } from '@gatehouse/contract/members'
+import { appointProjectOwner } from '@gatehouse/contract/role-bindings'
+import { disableUser, enableUser } from '@gatehouse/contract/users'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { because, bindingsOn, nextName, nobody, said, tiers } from '../../../test/binding-scene.ts'
 import { crowdFixture } from '../../../test/crowd.ts'
 import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
+import { bindings, members, roles, scopedAsk } from '../../../test/scoped-roles.ts'
 import { fixedId, newId } from '../kernel/ids.ts'
 
 const live = serverFixture({ policies: noRateLimits })
+const askIn = scopedAsk(live)
 const people = crowdFixture(live, 13)
 const { bind, bound, cleared, define, end, permissionsOf } = bindingsOn(live, people)
 
@@ -44,7 +49,7 @@ describe.for(['tenant', 'project'] as const)('a binding in a %s', (tier) => {
       expires_at: null,
     })
     expect(await permissionsOf(subject, tier)).toContain(large)
-    const left = await live.call(owner, 'DELETE', `${path}/members/${id}`, { body: { reason: 'goes' } })
+    const left = await askIn(tier, owner, members.remove, { params: { user_id: id }, body: { reason: 'goes' } })
     expect(left.status).toBe(204)
     expect(await live.sql(`select deleted_at, deleted_by, delete_reason from ${tier}_role_bindings where id = $1`, [made.body.id])).toEqual(
       [{ deleted_at: expect.any(Date), deleted_by: user(owner), delete_reason: 'goes' }],
@@ -61,8 +66,8 @@ describe.for(['tenant', 'project'] as const)('a binding in a %s', (tier) => {
     expect(await permissionsOf(subject, tier)).not.toContain(large)
     if (tier === 'tenant') return
     // A service account takes no role before there are any.
-    const robot = { principal_type: 'service_account', principal_id: nobody, role_id: role }
-    expect(said(await live.call(owner, 'POST', `${path}/role-bindings`, { body: robot }))).toBe('409 role_not_assignable')
+    const robot = { principal_type: 'service_account', principal_id: nobody, role_id: role } as const
+    expect(said(await askIn(tier, owner, bindings.create, { body: robot }))).toBe('409 role_not_assignable')
   })
 
   test('RP-22 one per principal and role: another version takes its place, the same one is refused', async () => {
@@ -125,7 +130,7 @@ describe.for(['tenant', 'project'] as const)('a binding in a %s', (tier) => {
     const across =
       tier === 'tenant' ? await define('project', nextName(), ['storage.read']) : await define('tenant', nextName(), ['tenant.read'])
     const deleted = await define(tier, nextName(), [small])
-    await live.call(owner, 'DELETE', `${path}/roles/${deleted}`, { body: because })
+    await askIn(tier, owner, roles.remove, { params: { role_id: deleted }, body: because })
     const { id } = people[7]!
     for (const which of [
       { role_id: foreign.id },
@@ -165,7 +170,7 @@ describe.for(['tenant', 'project'] as const)('a binding in a %s', (tier) => {
     await live.sql(`update ${tier}_role_bindings set deleted_at = now(), delete_reason = 'cleared' where role_definition_id = $1`, [own])
     // One to a deleted role, if the table lets it in, gives nothing.
     const deleted = await define(tier, nextName(), [large])
-    await live.call(owner, 'DELETE', `${path}/roles/${deleted}`, { body: because })
+    await askIn(tier, owner, roles.remove, { params: { role_id: deleted }, body: because })
     await raw(versionOf(deleted)).catch(() => {})
     expect(await permissionsOf(people[8]!.subject, tier)).not.toContain(large)
   })
@@ -180,7 +185,9 @@ describe.for(['tenant', 'project'] as const)('a binding in a %s', (tier) => {
     const made = await bind(owner, tier, id, { role_id: role }, { expires_at: ends.toISOString() })
     expect(made.body.expires_at).toBe(ends.toISOString())
     const listed = async () =>
-      (await live.call(owner, 'GET', `${path}/role-bindings?limit=200`)).body.items.some((item: { id: string }) => item.id === made.body.id)
+      (await askIn(tier, owner, bindings.list, { query: { limit: 200 } })).body.items.some(
+        (item: { id: string }) => item.id === made.body.id,
+      )
     expect(await listed()).toBe(true)
     // Asked without pause until it turns: every answer agrees with the clock before or after it.
     for (let isAllowed = true; isAllowed; ) {
@@ -215,11 +222,10 @@ describe.for(['tenant', 'project'] as const)('a binding in a %s', (tier) => {
 })
 
 describe('a project without an owner', () => {
-  const path = `/api/v1/projects/${project.borealis}`
   const appoint = (person: string, user_id: string, headers = {}) =>
-    live.call(person, 'POST', `${path}/owner`, { body: { user_id, ...because }, headers })
+    live.ask(person, appointProjectOwner, { params: { project_id: project.borealis }, body: { user_id, ...because }, headers })
   const ownersOf = async () =>
-    (await live.call('bella', 'GET', `/api/v1/orgs/${org.borealis}/members`)).status === 200
+    (await live.ask('bella', listOrganizationMembers, { params: { org_id: org.borealis } })).status === 200
       ? live.sql<{ principal_id: string }>(
           `select b.principal_id from project_role_bindings b where b.project_id = $1 and b.deleted_at is null and b.role_definition_id = $2`,
           [project.borealis, fixedId('role', 'project_owner')],
@@ -228,10 +234,15 @@ describe('a project without an owner', () => {
 
   test('RP-31 its owner can be removed from the tenant, and then the tenant’s owner appoints another', async () => {
     expect(said(await appoint('bella', user('bjorn')))).toBe('409 state_conflict')
-    expect(said(await live.call('bella', 'DELETE', `${path}/members/${user('berta')}`, { body: because }))).toBe(
-      '403 insufficient_permissions',
-    )
-    const removed = await live.call('bella', 'DELETE', `/api/v1/orgs/${org.borealis}/members/${user('berta')}`, { body: because })
+    expect(
+      said(
+        await live.ask('bella', removeProjectMember, { params: { project_id: project.borealis, user_id: user('berta') }, body: because }),
+      ),
+    ).toBe('403 insufficient_permissions')
+    const removed = await live.ask('bella', removeOrganizationMember, {
+      params: { org_id: org.borealis, user_id: user('berta') },
+      body: because,
+    })
     expect(removed.status).toBe(204)
     expect(await ownersOf()).toEqual([])
 
@@ -247,21 +258,21 @@ describe('a project without an owner', () => {
     expect(await live.auditOf('appointed')).toMatchObject([
       { action: 'project.owner.appoint', severity: 'high', tenant_id: org.borealis, metadata: { user_id: user('bjorn'), ...because } },
     ])
-    expect((await live.call('bjorn', 'GET', `${path}/members`)).status).toBe(200)
+    expect((await live.ask('bjorn', listProjectMembers, { params: { project_id: project.borealis } })).status).toBe(200)
     expect(said(await appoint('bella', user('birgit')))).toBe('409 state_conflict')
   })
 
   test('RP-31 one who is disabled owns nothing any more that somebody must be asked about', async () => {
-    expect((await live.call('ada', 'POST', `/api/v1/admin/users/${user('bjorn')}/disable`, { body: because })).status).toBe(200)
+    expect((await live.ask('ada', disableUser, { params: { user_id: user('bjorn') }, body: because })).status).toBe(200)
     // Already a member of the project, and made its owner.
     expect(said(await appoint('ada', user('birgit')))).toBe('201')
     expect((await ownersOf()).map(({ principal_id }) => principal_id).sort()).toEqual([user('bjorn'), user('birgit')].sort())
-    expect((await live.call('ada', 'POST', `/api/v1/admin/users/${user('bjorn')}/enable`, { body: because })).status).toBe(200)
+    expect((await live.ask('ada', enableUser, { params: { user_id: user('bjorn') }, body: because })).status).toBe(200)
   })
 
   test('RP-31 ten at once: one is appointed', async () => {
     for (const name of ['bjorn', 'birgit'])
-      await live.call('bella', 'DELETE', `/api/v1/orgs/${org.borealis}/members/${user(name)}`, { body: because })
+      await live.ask('bella', removeOrganizationMember, { params: { org_id: org.borealis, user_id: user(name) }, body: because })
     expect(await ownersOf()).toEqual([])
     const candidates = ['bodo', 'basil', 'bryn', 'bruno', 'beate']
     const answers = await Promise.all([...candidates, ...candidates].map((name) => appoint('bella', user(name))))

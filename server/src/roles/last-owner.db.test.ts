@@ -1,6 +1,11 @@
+import { createOrganization } from '@gatehouse/contract/organizations'
+import { createProject } from '@gatehouse/contract/projects'
+import { createPlatformBinding, endPlatformBinding, listPlatformBindings } from '@gatehouse/contract/role-bindings'
+import { disableUser, enableUser } from '@gatehouse/contract/users'
 import { describe, expect, test } from 'vitest'
 import { crowd, type Somebody } from '../../../test/crowd.ts'
 import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
+import { bindings, members, scopedAsk } from '../../../test/scoped-roles.ts'
 import { roleIdOf, roleVersionIdOf } from '../authz/catalogue.ts'
 import { newId } from '../kernel/ids.ts'
 
@@ -13,25 +18,27 @@ const live = serverFixture({ policies: noRateLimits }, async (live) => {
   other = (await live.replica()).url
   people = await crowd(live, 4)
   const owner_user_id = people[0]!.id
-  const org = await live.call('ada', 'POST', '/api/v1/orgs', { body: { name: 'Owned', slug: 'owned', owner_user_id } })
+  const org = await live.ask('ada', createOrganization, { body: { name: 'Owned', slug: 'owned', owner_user_id } })
   scopes.tenant = org.body.id
   await live.sql(
     `insert into tenant_memberships (id, tenant_id, user_id, created_at) select gen_random_uuid(), $1, unnest($2::uuid[]), now() on conflict do nothing`,
     [scopes.tenant, people.map(({ id }) => id)],
   )
-  const path = `/api/v1/orgs/${scopes.tenant}/projects`
-  const made = await live.call(people[0]!.subject, 'POST', path, { body: { name: 'Owned', slug: 'owned', owner_user_id } })
+  const made = await live.ask(people[0]!.subject, createProject, {
+    params: { org_id: scopes.tenant },
+    body: { name: 'Owned', slug: 'owned', owner_user_id },
+  })
   expect(made.status).toBe(201)
   scopes.project = made.body.id
 })
+const askIn = scopedAsk(live, scopes)
 
 const because = { reason: 'because' }
 const ownerOf = { tenant: 'tenant_owner', project: 'project_owner' } as const
-const pathOf = (tier: Tier) => (tier === 'tenant' ? `/api/v1/orgs/${scopes.tenant}` : `/api/v1/projects/${scopes.project}`)
 const end = (person: string, tier: Tier, binding: string, base?: string) =>
-  live.call(person, 'DELETE', `${pathOf(tier)}/role-bindings/${binding}`, { body: because }, base)
+  askIn(tier, person, bindings.end, { params: { binding_id: binding }, body: because, base })
 const remove = (person: string, tier: Tier, user_id: string, base?: string) =>
-  live.call(person, 'DELETE', `${pathOf(tier)}/members/${user_id}`, { body: because }, base)
+  askIn(tier, person, members.remove, { params: { user_id }, body: because, base })
 const said = ({ status, body }: Answered) => [status, body?.details?.detail ?? body?.code].filter((part) => part !== undefined).join(' ')
 
 /** Everybody belongs there, and these and nobody else own it; the ids of their bindings. */
@@ -78,10 +85,10 @@ describe.for(['tenant', 'project'] as const)('the last owner of a %s', (tier) =>
   test('RP-20 one of two may go, and one who is disabled is not the other', async () => {
     const [first, second] = people as [Somebody, Somebody]
     const [mine] = await ownedBy(tier, [first, second])
-    expect((await live.call('ada', 'POST', `/api/v1/admin/users/${second.id}/disable`, { body: because })).status).toBe(200)
+    expect((await live.ask('ada', disableUser, { params: { user_id: second.id }, body: because })).status).toBe(200)
     expect(said(await end(first.subject, tier, mine!))).toBe('409 last_owner')
     expect(said(await remove(first.subject, tier, first.id))).toBe('409 last_owner')
-    expect((await live.call('ada', 'POST', `/api/v1/admin/users/${second.id}/enable`, { body: because })).status).toBe(200)
+    expect((await live.ask('ada', enableUser, { params: { user_id: second.id }, body: because })).status).toBe(200)
     expect(said(await end(first.subject, tier, mine!))).toBe('204')
     expect(await ownersOf(tier)).toEqual([second.id])
   })
@@ -90,8 +97,8 @@ describe.for(['tenant', 'project'] as const)('the last owner of a %s', (tier) =>
     const [first] = people as [Somebody]
     await ownedBy(tier, [first])
     const role_name = tier === 'tenant' ? 'tenant_member' : 'project_member'
-    const body = { principal_type: 'user', principal_id: first.id, role_name }
-    const more = await live.call(first.subject, 'POST', `${pathOf(tier)}/role-bindings`, { body })
+    const body = { principal_type: 'user' as const, principal_id: first.id, role_name }
+    const more = await askIn(tier, first.subject, bindings.create, { body })
     expect(said(await end(first.subject, tier, more.body.id))).toBe('204')
     expect(await ownersOf(tier)).toEqual([first.id])
   })
@@ -152,15 +159,15 @@ describe.for(['tenant', 'project'] as const)('the last owner of a %s', (tier) =>
 
 test('RP-20 the last superadmin stays, of two who end each other one', async () => {
   const bindings = async () => {
-    const { body } = await live.call('ada', 'GET', '/api/v1/admin/platform-roles/bindings')
+    const { body } = await live.ask('ada', listPlatformBindings)
     const rows = await live.sql<{ id: string; principal_id: string }>(
       'select id, principal_id from platform_role_bindings where deleted_at is null and role_definition_id = $1',
       [roleIdOf('platform_superadmin')],
     )
     return { body, of: (name: string) => rows.find(({ principal_id }) => principal_id === seeded.user(name))?.id, count: rows.length }
   }
-  const path = '/api/v1/admin/platform-roles/bindings'
-  const endSuperadmin = (person: string, id: string, base?: string) => live.call(person, 'DELETE', `${path}/${id}`, { body: because }, base)
+  const endSuperadmin = (person: string, id: string, base?: string) =>
+    live.ask(person, endPlatformBinding, { params: { binding_id: id }, body: because, base })
   for (let round = 0; round < 12; round += 1) {
     const { of, count } = await bindings()
     expect(count).toBe(2)
@@ -170,7 +177,7 @@ test('RP-20 the last superadmin stays, of two who end each other one', async () 
     const gone = left === 'ada' ? 'grace' : 'ada'
     const after = await bindings()
     expect([after.count, said(await endSuperadmin(left, after.of(left)!))]).toEqual([1, '409 last_owner'])
-    const body = { principal_type: 'user', principal_id: seeded.user(gone), role_name: 'platform_superadmin' }
-    expect(said(await live.call(left, 'POST', path, { body }))).toBe('201')
+    const body = { principal_type: 'user', principal_id: seeded.user(gone), role_name: 'platform_superadmin' } as const
+    expect(said(await live.ask(left, createPlatformBinding, { body }))).toBe('201')
   }
 })

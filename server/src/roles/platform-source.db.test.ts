@@ -1,3 +1,5 @@
+import { decide } from '@gatehouse/contract/decisions'
+import { listUsers } from '@gatehouse/contract/users'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { roleIdOf } from '../authz/catalogue.ts'
@@ -40,7 +42,7 @@ const ask = async (person: string, method: string, path: string, body?: object, 
 }
 const people = (person: string) => ask(person, 'GET', '/api/v1/admin/users')
 const decided = async (person: string) =>
-  (await live.call(person, 'POST', '/api/v1/authz/decisions', { body: { action: 'platform.admin', resource: { type: 'platform' } } })).body
+  (await live.ask(person, decide, { body: { action: 'platform.admin', resource: { type: 'platform' } } })).body
 
 const states = {
   revoked: () => bound('anna', 'platform_superadmin', true),
@@ -254,12 +256,12 @@ test('RP-26 binding and ending by the API keep both places in step, and work at 
   expect(made.status).toBe(201)
   for (const source of sources) {
     await setSource(source)
-    expect((await live.call('anna', 'GET', '/api/v1/admin/users', {}, other.url)).status).toBe(200)
+    expect((await live.ask('anna', listUsers, { base: other.url })).status).toBe(200)
     expect((await people('anna')).warned).toEqual([])
   }
   expect((await ask('ada', 'DELETE', `/api/v1/admin/platform-roles/bindings/${made.body.id}`, { reason: 'test' })).status).toBe(204)
   for (const source of sources) {
     await setSource(source)
-    expect((await live.call('anna', 'GET', '/api/v1/admin/users', {}, other.url)).status).toBe(403)
+    expect((await live.ask('anna', listUsers, { base: other.url })).status).toBe(403)
   }
 })

@@ -1,13 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createOrganizationBinding, endOrganizationBinding } from '@gatehouse/contract/role-bindings'
+import { previewOrganizationUpgrade, upgradeOrganizationRole } from '@gatehouse/contract/role-upgrades'
+import { updateOrganizationRole } from '@gatehouse/contract/roles'
 import { describe, expect, test } from 'vitest'
 import { crowdFixture, type Somebody } from '../../../test/crowd.ts'
 import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
+import { bindings, members, roles, scopedAsk } from '../../../test/scoped-roles.ts'
 import { newId } from '../kernel/ids.ts'
 
 let urls: [string, string]
 const live = serverFixture({ policies: noRateLimits }, async (live) => {
   urls = [live.url, (await live.replica()).url]
 })
+const askIn = scopedAsk(live)
 const people = crowdFixture(live, 24)
 
 const { org, project, user } = seeded
@@ -26,21 +31,15 @@ const tiers = {
 let names = 0
 const define = async (tier: Tier, permissions: string[]): Promise<string> => {
   names += 1
-  const { path, owner } = tiers[tier]
-  const { status, body } = await live.call(owner, 'POST', `${path}/roles`, { body: { name: `raced-${names}`, permissions } })
+  const { owner } = tiers[tier]
+  const { status, body } = await askIn(tier, owner, roles.create, { body: { name: `raced-${names}`, permissions } })
   expect(status).toBe(201)
   return body.id
 }
 /** The servers take turns. */
 const on = (at: number) => urls[at % 2]
 const bind = (person: string, tier: Tier, principal_id: string, role_id: string, at = 0, headers = {}) =>
-  live.call(
-    person,
-    'POST',
-    `${tiers[tier].path}/role-bindings`,
-    { body: { principal_type: 'user', principal_id, role_id }, headers },
-    on(at),
-  )
+  askIn(tier, person, bindings.create, { body: { principal_type: 'user', principal_id, role_id }, headers, base: on(at) })
 const said = ({ status, body }: Answered) => [status, body?.details?.detail ?? body?.code].filter((part) => part !== undefined).join(' ')
 /** The tenant's chain is the order in which its changes happened: its lock is held until each is kept. */
 const told = (since: number) =>
@@ -58,9 +57,9 @@ const soon = async <T>(ask: () => Promise<T>): Promise<T> => {
 }
 
 describe.for(['tenant', 'project'] as const)('publishers of a role of a %s', (tier) => {
-  const { path, owner, key } = tiers[tier]
+  const { owner, key } = tiers[tier]
   const publish = (role: string, expected_version: number, reason: string, at: number) =>
-    live.call(owner, 'PATCH', `${path}/roles/${role}`, { body: { permissions: [key], expected_version, reason } }, on(at))
+    askIn(tier, owner, roles.update, { params: { role_id: role }, body: { permissions: [key], expected_version, reason }, base: on(at) })
   const versionsOf = (role: string) =>
     live.sql<{ version: number; reason: string | null }>(
       'select version, reason from role_definition_versions where role_definition_id = $1 order by version',
@@ -86,36 +85,40 @@ describe.for(['tenant', 'project'] as const)('publishers of a role of a %s', (ti
         const answer = await publish(role, expected, `by ${at}`, at)
         if (answer.status === 200) return answer.body.version
         expect(said(answer)).toBe('409 version_conflict')
-        expected = answer.body.details.version
+        expected = Number(answer.body.details?.version)
       }
     }
     const got = await Promise.all(Array.from({ length: 20 }, (_, at) => insist(at)))
     const versions = await versionsOf(role)
     expect(versions.map(({ version }) => version)).toEqual(Array.from({ length: 21 }, (_, at) => at + 1))
     expect(got.map((version) => versions[version - 1]!.reason)).toEqual(got.map((_, at) => `by ${at}`))
-    expect((await live.call(owner, 'GET', `${path}/roles/${role}`)).body.version).toBe(21)
+    expect((await askIn(tier, owner, roles.read, { params: { role_id: role } })).body.version).toBe(21)
   })
 })
 
 describe.for(['tenant', 'project'] as const)('authority in a %s, lost while it is used', (tier) => {
-  const { path, owner, key, assign, scope } = tiers[tier]
+  const { owner, key, assign, scope } = tiers[tier]
   const join = async (where: Tier, { id }: Somebody) =>
     live.sql(
       `insert into ${where}_memberships (id, ${where}_id, user_id, created_at) values (gen_random_uuid(), $1, $2, now()) on conflict do nothing`,
       [tiers[where].scope, id],
     )
   const losses: [string, (grantor: Somebody, binding: string, giver: string) => Promise<Answered>][] = [
-    ['his binding ends', (_, binding) => live.call(owner, 'DELETE', `${path}/role-bindings/${binding}`, { body: because }, on(1))],
-    ['he is removed', ({ id }) => live.call(owner, 'DELETE', `${path}/members/${id}`, { body: because }, on(1))],
+    ['his binding ends', (_, binding) => askIn(tier, owner, bindings.end, { params: { binding_id: binding }, body: because, base: on(1) })],
+    ['he is removed', ({ id }) => askIn(tier, owner, members.remove, { params: { user_id: id }, body: because, base: on(1) })],
     [
       'he is removed from the organization',
-      ({ id }) => live.call('alice', 'DELETE', `${tiers.tenant.path}/members/${id}`, { body: because }, on(1)),
+      ({ id }) => askIn('tenant', 'alice', members.remove, { params: { user_id: id }, body: because, base: on(1) }),
     ],
     [
       'his role is disabled',
-      (_g, _b, giver) => live.call(owner, 'POST', `${path}/roles/${giver}/disable`, { body: { mode: 'block_all_now', ...because } }, on(1)),
+      (_g, _b, giver) =>
+        askIn(tier, owner, roles.disable, { params: { role_id: giver }, body: { mode: 'block_all_now', ...because }, base: on(1) }),
     ],
-    ['his role is deleted', (_g, _b, giver) => live.call(owner, 'DELETE', `${path}/roles/${giver}`, { body: because }, on(1))],
+    [
+      'his role is deleted',
+      (_g, _b, giver) => askIn(tier, owner, roles.remove, { params: { role_id: giver }, body: because, base: on(1) }),
+    ],
   ]
 
   test.for(losses)('RP-19 %s: what he gave, he gave before', async ([, lose]) => {
@@ -158,14 +161,18 @@ describe.for(['tenant', 'project'] as const)('authority in a %s, lost while it i
 })
 
 describe.for(['tenant', 'project'] as const)('assigning in a %s against the end of the role', (tier) => {
-  const { path, owner, key } = tiers[tier]
+  const { owner, key } = tiers[tier]
   const ends: [string, RegExp, (role: string) => Promise<Answered>][] = [
     [
       'disable',
       /^409 role_not_assignable$/,
-      (role) => live.call(owner, 'POST', `${path}/roles/${role}/disable`, { body: { mode: 'block_all_now', ...because } }, on(1)),
+      (role) => askIn(tier, owner, roles.disable, { params: { role_id: role }, body: { mode: 'block_all_now', ...because }, base: on(1) }),
     ],
-    ['delete', /^404 role_not_found$/, (role) => live.call(owner, 'DELETE', `${path}/roles/${role}`, { body: because }, on(1))],
+    [
+      'delete',
+      /^404 role_not_found$/,
+      (role) => askIn(tier, owner, roles.remove, { params: { role_id: role }, body: because, base: on(1) }),
+    ],
   ]
   const boundTo = async (role: string) =>
     (
@@ -223,25 +230,24 @@ describe.for(['tenant', 'project'] as const)('assigning in a %s against the end 
 })
 
 describe('a bulk upgrade among other changes', () => {
-  const { path, owner, key } = tiers.tenant
+  const { owner, key } = tiers.tenant
   const body = { from_version: 1, to_version: 2 }
 
   test('RP-18 two at once: one moves all, the other is told that something has moved', async () => {
     for (let round = 0; round < 4; round += 1) {
       const role = await define('tenant', [key])
       for (const { id } of people.slice(0, 5)) await bind(owner, 'tenant', id, role)
-      await live.call(owner, 'PATCH', `${path}/roles/${role}`, {
+      await live.ask(owner, updateOrganizationRole, {
+        params: { org_id: org.aurora, role_id: role },
         body: { permissions: ['tenant.user.read'], expected_version: 1, ...because },
       })
-      const { body: seen } = await live.call(owner, 'POST', `${path}/roles/${role}/bulk-upgrade/preview`, { body })
+      const { body: seen } = await live.ask(owner, previewOrganizationUpgrade, { params: { org_id: org.aurora, role_id: role }, body })
       const move = (at: number) =>
-        live.call(
-          owner,
-          'POST',
-          `${path}/roles/${role}/bulk-upgrade`,
-          { body: { ...body, preview_hash: seen.preview_hash, ...because } },
-          on(at),
-        )
+        live.ask(owner, upgradeOrganizationRole, {
+          params: { org_id: org.aurora, role_id: role },
+          body: { ...body, preview_hash: seen.preview_hash, ...because },
+          base: on(at),
+        })
       const answers = await Promise.all([move(0), move(1), move(0), move(1)])
       expect(answers.map(said).sort()).toEqual(['200', ...Array(3).fill('409 version_conflict')])
       expect(answers.find(({ status }) => status === 200)!.body).toEqual({ moved: 5 })
@@ -256,20 +262,25 @@ describe('a bulk upgrade among other changes', () => {
     for (let round = 0; round < 5 || (round < 40 && outcomes.size < 2); round += 1) {
       const role = await define('tenant', [key])
       for (const { id } of people.slice(0, 5)) await bind(owner, 'tenant', id, role)
-      await live.call(owner, 'PATCH', `${path}/roles/${role}`, {
+      await live.ask(owner, updateOrganizationRole, {
+        params: { org_id: org.aurora, role_id: role },
         body: { permissions: ['tenant.user.read'], expected_version: 1, ...because },
       })
-      const { body: seen } = await live.call(owner, 'POST', `${path}/roles/${role}/bulk-upgrade/preview`, { body })
+      const { body: seen } = await live.ask(owner, previewOrganizationUpgrade, { params: { org_id: org.aurora, role_id: role }, body })
       const moved = soon(() =>
-        live.call(
-          owner,
-          'POST',
-          `${path}/roles/${role}/bulk-upgrade`,
-          { body: { ...body, preview_hash: seen.preview_hash, ...because } },
-          on(1),
-        ),
+        live.ask(owner, upgradeOrganizationRole, {
+          params: { org_id: org.aurora, role_id: role },
+          body: { ...body, preview_hash: seen.preview_hash, ...because },
+          base: on(1),
+        }),
       )
-      const ended = soon(() => live.call(owner, 'DELETE', `${path}/role-bindings/${seen.changes[0].binding_id}`, { body: because }, on(0)))
+      const ended = soon(() =>
+        live.ask(owner, endOrganizationBinding, {
+          params: { org_id: org.aurora, binding_id: seen.changes[0]!.binding_id },
+          body: because,
+          base: on(0),
+        }),
+      )
       const [upgrade, end] = [said(await moved), said(await ended)]
       outcomes.add(`${upgrade} / ${end}`)
       const rows = await live.sql<{ version: number; n: number }>(
@@ -286,18 +297,19 @@ describe('a bulk upgrade among other changes', () => {
 })
 
 test('RP-22 twenty bind two versions of one role at once: one of them holds in the end', async () => {
-  const { path, owner, key } = tiers.tenant
+  const { owner, key } = tiers.tenant
   const role = await define('tenant', [key])
-  await live.call(owner, 'PATCH', `${path}/roles/${role}`, { body: { permissions: ['tenant.user.read'], expected_version: 1, ...because } })
+  await live.ask(owner, updateOrganizationRole, {
+    params: { org_id: org.aurora, role_id: role },
+    body: { permissions: ['tenant.user.read'], expected_version: 1, ...because },
+  })
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, at) =>
-      live.call(
-        owner,
-        'POST',
-        `${path}/role-bindings`,
-        { body: { principal_type: 'user', principal_id: user('arne'), role_id: role, version: 1 + (at % 2) } },
-        on(at >> 1),
-      ),
+      live.ask(owner, createOrganizationBinding, {
+        params: { org_id: org.aurora },
+        body: { principal_type: 'user', principal_id: user('arne'), role_id: role, version: 1 + (at % 2) },
+        base: on(at >> 1),
+      }),
     ),
   )
   for (const answer of answers) expect(said(answer)).toMatch(/^(201|409 binding_already_exists)$/)

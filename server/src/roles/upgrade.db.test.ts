@@ -1,11 +1,14 @@
+import { createServiceAccount } from '@gatehouse/contract/service-accounts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { crowdFixture, type Somebody } from '../../../test/crowd.ts'
 import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
+import { bindings, roles, scopedAsk } from '../../../test/scoped-roles.ts'
 import { roleVersionIdOf } from '../authz/catalogue.ts'
 import { newId } from '../kernel/ids.ts'
 
 const live = serverFixture({ policies: noRateLimits })
+const askIn = scopedAsk(live)
 const people = crowdFixture(live, 5)
 
 const { org, project, user } = seeded
@@ -40,28 +43,28 @@ const nextName = () => {
 }
 
 /** A role with these versions, made by its owner. */
-const define = async (tier: Tier, ...versions: (readonly string[])[]): Promise<string> => {
-  const { path, owner } = tiers[tier]
-  const made = await live.call(owner, 'POST', `${path}/roles`, { body: { name: nextName(), permissions: versions[0] } })
+const define = async (tier: Tier, ...versions: [string[], ...string[][]]): Promise<string> => {
+  const { owner } = tiers[tier]
+  const made = await askIn(tier, owner, roles.create, { body: { name: nextName(), permissions: versions[0] } })
   expect(made.status).toBe(201)
   for (const [index, permissions] of versions.slice(1).entries()) await publish(tier, made.body.id, index + 1, permissions)
   return made.body.id
 }
-const publish = async (tier: Tier, role_id: string, expected_version: number, permissions: readonly string[]) => {
+const publish = async (tier: Tier, role_id: string, expected_version: number, permissions: string[]) => {
   const body = { permissions, expected_version, reason: 'more' }
-  const updated = await live.call(tiers[tier].owner, 'PATCH', `${tiers[tier].path}/roles/${role_id}`, { body })
+  const updated = await askIn(tier, tiers[tier].owner, roles.update, { params: { role_id }, body })
   expect(updated.status).toBe(200)
 }
 const bind = async (tier: Tier, principal_id: string, role_id: string, more: object = {}): Promise<string> => {
-  const { path, owner } = tiers[tier]
-  const body = { principal_type: 'user', principal_id, role_id, ...more }
-  const bound = await live.call(owner, 'POST', `${path}/role-bindings`, { body })
+  const { owner } = tiers[tier]
+  const body = { principal_type: 'user' as const, principal_id, role_id, ...more }
+  const bound = await askIn(tier, owner, bindings.create, { body })
   expect([bound.status, bound.text]).toEqual([201, expect.any(String)])
   return bound.body.id
 }
 type Versions = readonly [from_version: number, to_version: number]
 const preview = (tier: Tier, person: string, role_id: string, [from_version, to_version]: Versions, headers = {}): Promise<Answered> =>
-  live.call(person, 'POST', `${tiers[tier].path}/roles/${role_id}/bulk-upgrade/preview`, { body: { from_version, to_version }, headers })
+  askIn(tier, person, roles.previewUpgrade, { params: { role_id }, body: { from_version, to_version }, headers })
 const upgrade = (
   tier: Tier,
   person: string,
@@ -70,7 +73,8 @@ const upgrade = (
   preview_hash: string,
   headers = {},
 ): Promise<Answered> =>
-  live.call(person, 'POST', `${tiers[tier].path}/roles/${role_id}/bulk-upgrade`, {
+  askIn(tier, person, roles.upgrade, {
+    params: { role_id },
     body: { from_version, to_version, preview_hash, reason: 'moving on' },
     headers,
   })
@@ -199,10 +203,9 @@ describe.for(['tenant', 'project'] as const)('a bulk upgrade in a %s', (tier) =>
     expect(await both(immutable, [1, 2])).toEqual(twice('409 role_immutable'))
     const elsewhere = tier === 'tenant' ? await define('project', ['storage.read']) : await define('tenant', ['tenant.read'])
     expect(await both(elsewhere, [1, 2])).toEqual(twice('404 role_not_found'))
-    const path = `${tiers[tier].path}/roles/${role}`
-    await live.call(owner, 'POST', `${path}/disable`, { body: { mode: 'block_all_now', reason: 'r' } })
+    await askIn(tier, owner, roles.disable, { params: { role_id: role }, body: { mode: 'block_all_now', reason: 'r' } })
     expect(await both(role, [1, 2])).toEqual(twice('409 role_not_assignable'))
-    await live.call(owner, 'DELETE', path, { body: { reason: 'r' } })
+    await askIn(tier, owner, roles.remove, { params: { role_id: role }, body: { reason: 'r' } })
     expect(await both(role, [1, 2])).toEqual(twice('404 role_not_found'))
   })
 
@@ -255,13 +258,15 @@ describe.for(['tenant', 'project'] as const)('a bulk upgrade in a %s', (tier) =>
 test('RP-23 a service account is not carried to a version that is not fit for it', async () => {
   const role = await define('project', ['project.member.invite'])
   const body = { permissions: ['storage.read'], assignable_to_service_accounts: true, expected_version: 1, reason: 'fit' }
-  expect((await live.call('amara', 'PATCH', `${tiers.project.path}/roles/${role}`, { body })).status).toBe(200)
-  const account = await live.call('amara', 'POST', `${tiers.project.path}/service-accounts`, { body: { name: 'Robot', slug: 'robot' } })
-  const binding = { principal_type: 'service_account', principal_id: account.body.id, role_id: role }
-  const bindings = `${tiers.project.path}/role-bindings`
+  expect((await askIn('project', 'amara', roles.update, { params: { role_id: role }, body })).status).toBe(200)
+  const account = await live.ask('amara', createServiceAccount, {
+    params: { project_id: project.aurora },
+    body: { name: 'Robot', slug: 'robot' },
+  })
+  const binding = { principal_type: 'service_account', principal_id: account.body.id, role_id: role } as const
   // Flagged by now, but not as it was in its first version.
-  expect((await live.call('amara', 'POST', bindings, { body: { ...binding, version: 1 } })).body.code).toBe('role_not_assignable')
-  expect((await live.call('amara', 'POST', bindings, { body: binding })).status).toBe(201)
+  expect((await askIn('project', 'amara', bindings.create, { body: { ...binding, version: 1 } })).body.code).toBe('role_not_assignable')
+  expect((await askIn('project', 'amara', bindings.create, { body: binding })).status).toBe(201)
   expect((await preview('project', 'amara', role, [2, 1])).body.code).toBe('role_not_assignable')
   expect((await upgrade('project', 'amara', role, [2, 1], none)).body.code).toBe('role_not_assignable')
 })

@@ -1,4 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
+import { listOrganizationAuditLogs } from '@gatehouse/contract/audit-logs'
+import { removeOrganizationPolicyValue, setOrganizationPolicyValue } from '@gatehouse/contract/policies'
+import { deleteSharedRuntime, disableSharedRuntime, enableSharedRuntime } from '@gatehouse/contract/shared-runtimes'
 import { describe, expect, test } from 'vitest'
 import { alteredDatabase } from '../../../test/altered-database.ts'
 import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
@@ -93,21 +96,23 @@ describe('wrapped delivery', () => {
     expect(await rowsOf(await open(id, 'nobodys'))).toMatchObject([
       { ...told, resource_type: 'operation', resource_id: null, severity: 'warning' },
     ])
-    const log = await live.call('alice', 'GET', `/api/v1/orgs/${org.aurora}/audit-logs?limit=10`)
+    const log = await live.ask('alice', listOrganizationAuditLogs, { params: { org_id: org.aurora }, query: { limit: 10 } })
     const shown = log.body.items.find((item: { correlation_id: string }) => item.correlation_id === again.body.correlation_id)
-    expect(shown.sentence).toContain(
+    expect(shown!.sentence).toContain(
       `tried to open a delivery of version 1 of db, and got nothing (opened_before): delivery ${delivery_id}.`,
     )
   })
 
   test('MI-11 how long it waits is a policy, which a tenant can shorten', async () => {
     const { id } = await withSecret()
-    const path = `/api/v1/orgs/${org.aurora}/policies/values/deliveries.ttl_seconds`
-    const set = await live.call('alice', 'PUT', path, { body: { value: 10, ...because } })
+    const set = await live.ask('alice', setOrganizationPolicyValue, {
+      params: { org_id: org.aurora, key: 'deliveries.ttl_seconds' },
+      body: { value: 10, ...because },
+    })
     expect(set.status).toBeLessThan(300)
     const { body } = await deliver(id)
     expect(Date.parse(body.expires_at) - Date.now()).toBeLessThanOrEqual(10_000)
-    await live.call('alice', 'DELETE', path, { body: because })
+    await live.ask('alice', removeOrganizationPolicyValue, { params: { org_id: org.aurora, key: 'deliveries.ttl_seconds' }, body: because })
   })
 
   test('MI-11 one whose time is up while it is being opened does not open', async () => {
@@ -129,8 +134,14 @@ describe('wrapped delivery', () => {
 
   test('MI-11 no more wait at a time than the limit says, by however many it is asked at once; what is opened or over makes room', async () => {
     const { id } = await withSecret()
-    const path = `/api/v1/orgs/${org.aurora}/policies/values/deliveries.max_waiting_per_requester`
-    expect((await live.call('alice', 'PUT', path, { body: { value: 3, ...because } })).status).toBeLessThan(300)
+    expect(
+      (
+        await live.ask('alice', setOrganizationPolicyValue, {
+          params: { org_id: org.aurora, key: 'deliveries.max_waiting_per_requester' },
+          body: { value: 3, ...because },
+        })
+      ).status,
+    ).toBeLessThan(300)
     try {
       const asked = await Promise.all(Array.from({ length: 9 }, (_, at) => deliver(id, 'db', { base: doors()[at % doors().length]! })))
       const made = asked.filter(({ status }) => status === 201)
@@ -153,7 +164,10 @@ describe('wrapped delivery', () => {
       expect((await deliver(id)).status).toBe(201)
       expect((await deliver(id)).status).toBe(409)
     } finally {
-      await live.call('alice', 'DELETE', path, { body: because })
+      await live.ask('alice', removeOrganizationPolicyValue, {
+        params: { org_id: org.aurora, key: 'deliveries.max_waiting_per_requester' },
+        body: because,
+      })
     }
   })
 
@@ -171,15 +185,21 @@ describe('wrapped delivery', () => {
       [id, org.aurora],
     )
     for (const name of ['db', 'db', 'other']) expect((await deliver(id, name)).status).toBe(201)
-    expect((await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })).status).toBe(200)
+    expect(
+      (await live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })).status,
+    ).toBe(200)
     const [ended] = await recordOf(id, 'shared_runtime.deliveries.end')
     expect(ended!.metadata).toMatchObject({ deliveries_ended_count: 3 })
-    expect((await live.call('adam', 'POST', runtimes.one(id, '/enable'), { body: because })).status).toBe(200)
+    expect(
+      (await live.ask('adam', enableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })).status,
+    ).toBe(200)
     for (const name of ['db', 'other']) expect((await deliver(id, name)).status).toBe(201)
     expect((await deposit(id, newSecret())).status).toBe(201)
     expect((await revoke(id, other.id)).status).toBe(204)
     expect((await deliver(id)).status).toBe(201)
-    expect((await live.call('adam', 'DELETE', runtimes.one(id), { body: because })).status).toBe(204)
+    expect(
+      (await live.ask('adam', deleteSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })).status,
+    ).toBe(204)
     const states = 'select state, count(*)::int as count from wrapped_deliveries where requester_id = $1 group by state order by state'
     expect(await live.sql(states, [id])).toEqual([
       { state: 'revoked', count: 6 },
@@ -244,7 +264,7 @@ describe('wrapped delivery', () => {
     const { id, secret } = await withSecret()
     const expected = await nothing()
     const waiting = (await deliver(id)).body
-    await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })
+    await live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })
     for (const base of doors()) expect(bytesOf(await open(id, waiting.wrapping_token, { base }))).toEqual(expected)
     expect(refused(await deliver(id))).toEqual([403, 'insufficient_permissions', 'actor_disabled'])
     expect(await recordOf(id, 'shared_runtime.deliveries.end')).toMatchObject([
@@ -252,7 +272,7 @@ describe('wrapped delivery', () => {
     ])
     // A secret that has leaked is replaced while the runtime rests.
     expect((await deposit(id, secret)).status).toBe(201)
-    await live.call('adam', 'POST', runtimes.one(id, '/enable'), { body: because })
+    await live.ask('adam', enableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })
     for (const base of doors()) expect(bytesOf(await open(id, waiting.wrapping_token, { base }))).toEqual(expected)
     expect((await open(id, await promised(id))).body.secret).toBe(secret)
   })
@@ -273,7 +293,7 @@ describe('wrapped delivery', () => {
   test('MI-11 with a runtime that is deleted its secrets and what waits of them are gone', async () => {
     const { id, credential } = await withSecret()
     const waiting = (await deliver(id)).body
-    await live.call('adam', 'DELETE', runtimes.one(id), { body: because })
+    await live.ask('adam', deleteSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })
     expect([401, 403, 404]).toContain((await open(id, waiting.wrapping_token)).status)
     expect(await stateOf(waiting.delivery_id)).toBe('revoked')
     expect(await live.sql('select state, envelope from shared_runtime_credentials where id = $1', [credential.id])).toEqual([
@@ -289,7 +309,7 @@ describe('wrapped delivery', () => {
       const { id, secret, credential } = await withSecret()
       const { wrapping_token, delivery_id } = (await deliver(id)).body
       const endings = [
-        () => live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because }),
+        () => live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because }),
         () => revoke(id, credential.id),
         () => deposit(id, newSecret()),
       ]

@@ -1,3 +1,4 @@
+import { deliverRuntimeCredential, unwrapDelivery } from '@gatehouse/contract/runtime-credentials'
 import { describe, expect, test } from 'vitest'
 import { noRateLimits, seeded, serverFixture, testKeys } from '../../../test/live-server.ts'
 import { because, bytesOf, newSecret, refused, runtimeCredentialsOn, unwrapping } from '../../../test/runtime-credential-scene.ts'
@@ -15,7 +16,7 @@ const { deliver, deposit, doors, listed, nothing, open, operate, promised, recor
 
 describe('secrets that are left for a runtime', () => {
   test('MI-11 a secret is left, listed by name, delivered to its operator, and in no other answer', async () => {
-    for (const runtime_backend of ['slurm', 'k8s', 'ray', 'bare_metal']) {
+    for (const runtime_backend of ['slurm', 'k8s', 'ray', 'bare_metal'] as const) {
       const [id, secret] = [await runtimes.made({ runtime_backend }), newSecret()]
       const made = await deposit(id, secret, 'db.password', because)
       expect([made.status, made.body]).toMatchObject([
@@ -192,8 +193,11 @@ describe('secrets that are left for a runtime', () => {
       ])
     }
     for (const who of ['adam', 'alice', 'ada']) {
-      expect((await live.call(who, 'POST', runtimes.one(id, '/credential-deliveries'), { body: { name: 'db' } })).status).toBe(403)
-      expect((await live.call(who, 'POST', unwrapping, { body: { wrapping_token: await promised(id) } })).status).toBe(403)
+      expect(
+        (await live.ask(who, deliverRuntimeCredential, { params: { org_id: org.aurora, shared_runtime_id: id }, body: { name: 'db' } }))
+          .status,
+      ).toBe(403)
+      expect((await live.ask(who, unwrapDelivery, { body: { wrapping_token: await promised(id) } })).status).toBe(403)
     }
     expect(await listed(id)).toHaveLength(1)
   })

@@ -1,7 +1,28 @@
+import { removeOrganizationMember, removeProjectMember } from '@gatehouse/contract/members'
+import {
+  createOrganizationBinding,
+  createPlatformBinding,
+  createProjectBinding,
+  endProjectBinding,
+} from '@gatehouse/contract/role-bindings'
+import { createProjectRole, updateProjectRole } from '@gatehouse/contract/roles'
+import {
+  createServiceAccount,
+  createServiceAccountKey,
+  deleteServiceAccount,
+  disableServiceAccount,
+  enableServiceAccount,
+  listServiceAccountKeys,
+  listServiceAccounts,
+  readServiceAccount,
+  revokeServiceAccountKey,
+  rotateServiceAccountKey,
+} from '@gatehouse/contract/service-accounts'
+import { disableUser } from '@gatehouse/contract/users'
 import { describe, expect, test } from 'vitest'
 import { crowdFixture } from '../../../test/crowd.ts'
 import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
-import { accounts, because, ceiling, keysOf, nobody, one, serviceAccountsOn, training, word } from '../../../test/service-account-scene.ts'
+import { accounts, because, ceiling, keysOf, nobody, one, serviceAccountsOn, word } from '../../../test/service-account-scene.ts'
 import { fixedId } from '../kernel/ids.ts'
 
 const live = serverFixture({ policies: noRateLimits })
@@ -14,7 +35,8 @@ const { org, project, user } = seeded
 describe('accounts', () => {
   test('TI-25 one is created in its project, read and listed there, and recorded', async () => {
     const slug = word()
-    const made = await live.call('aldo', 'POST', accounts, {
+    const made = await live.ask('aldo', createServiceAccount, {
+      params: { project_id: project.aurora },
       body: { name: 'Nightly', slug, ...because },
       headers: { 'x-request-id': slug },
     })
@@ -24,8 +46,10 @@ describe('accounts', () => {
       ...{ org_id: org.aurora, project_id: project.aurora, name: 'Nightly', slug, state: 'active' },
       ...{ created_at: expect.any(String), created_by: user('aldo'), disabled_at: null },
     })
-    expect((await live.call('asha', 'GET', one(made.body.id))).body).toEqual(made.body)
-    const { body } = await live.call('asha', 'GET', `${accounts}?limit=200`)
+    expect(
+      (await live.ask('asha', readServiceAccount, { params: { project_id: project.aurora, service_account_id: made.body.id } })).body,
+    ).toEqual(made.body)
+    const { body } = await live.ask('asha', listServiceAccounts, { params: { project_id: project.aurora }, query: { limit: 200 } })
     expect(body.items).toContainEqual(made.body)
     expect(await live.auditOf(slug)).toMatchObject([
       {
@@ -37,33 +61,47 @@ describe('accounts', () => {
 
   test('TI-25 a slug is taken while its account lives, also where two ask at once', async () => {
     const body = { name: 'Twice', slug: word() }
-    const asked = await Promise.all(Array.from({ length: 6 }, () => live.call('aldo', 'POST', accounts, { body })))
+    const asked = await Promise.all(
+      Array.from({ length: 6 }, () => live.ask('aldo', createServiceAccount, { params: { project_id: project.aurora }, body })),
+    )
     expect(asked.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409])
     expect(asked.find(({ status }) => status === 409)!.body.code).toBe('service_account_already_exists')
     const made = asked.find(({ status }) => status === 201)!.body
-    expect((await live.call('aldo', 'DELETE', one(made.id), { body: because })).status).toBe(204)
-    expect((await live.call('aldo', 'POST', accounts, { body })).status).toBe(201)
-    const elsewhere = `/api/v1/projects/${project.borealis}/service-accounts`
-    expect((await live.call('basil', 'POST', elsewhere, { body })).status).toBe(201)
+    expect(
+      (await live.ask('aldo', deleteServiceAccount, { params: { project_id: project.aurora, service_account_id: made.id }, body: because }))
+        .status,
+    ).toBe(204)
+    expect((await live.ask('aldo', createServiceAccount, { params: { project_id: project.aurora }, body })).status).toBe(201)
+    expect((await live.ask('basil', createServiceAccount, { params: { project_id: project.borealis }, body })).status).toBe(201)
   })
 
   test('TI-25 disabled and enabled, once each, with who and why', async () => {
     const id = await make()
-    const disabled = await live.call('aldo', 'POST', `${one(id)}/disable`, {
+    const disabled = await live.ask('aldo', disableServiceAccount, {
+      params: { project_id: project.aurora, service_account_id: id },
       body: { reason: 'leaked' },
       headers: { 'x-request-id': `d-${id}` },
     })
     expect([disabled.status, disabled.body.state]).toEqual([200, 'disabled'])
     expect(disabled.body.disabled_at).not.toBe(null)
-    const again = await live.call('aldo', 'POST', `${one(id)}/disable`, { body: because })
+    const again = await live.ask('aldo', disableServiceAccount, {
+      params: { project_id: project.aurora, service_account_id: id },
+      body: because,
+    })
     expect([again.status, again.body.code, again.body.details]).toEqual([409, 'state_conflict', { state: 'disabled' }])
     expect(await live.sql('select disabled_by, disable_reason from service_accounts where id = $1', [id])).toEqual([
       { disabled_by: user('aldo'), disable_reason: 'leaked' },
     ])
     expect(await live.auditOf(`d-${id}`)).toMatchObject([{ action: 'service_account.disable', metadata: { reason: 'leaked' } }])
-    const enabled = await live.call('aldo', 'POST', `${one(id)}/enable`, { body: because })
+    const enabled = await live.ask('aldo', enableServiceAccount, {
+      params: { project_id: project.aurora, service_account_id: id },
+      body: because,
+    })
     expect([enabled.status, enabled.body.state, enabled.body.disabled_at]).toEqual([200, 'active', null])
-    expect((await live.call('aldo', 'POST', `${one(id)}/enable`, { body: because })).body.code).toBe('state_conflict')
+    expect(
+      (await live.ask('aldo', enableServiceAccount, { params: { project_id: project.aurora, service_account_id: id }, body: because })).body
+        .code,
+    ).toBe('state_conflict')
     for (const verb of ['disable', 'enable']) expect((await live.call('aldo', 'POST', `${one(id)}/${verb}`, { body: {} })).status).toBe(400)
   })
 
@@ -95,7 +133,11 @@ describe('accounts', () => {
     const role_id = await define(['storage.read'])
     expect((await bind('aldo', id, { role_id })).status).toBe(201)
     expect((await live.call('aldo', 'DELETE', one(id), { body: {} })).status).toBe(400)
-    const gone = await live.call('aldo', 'DELETE', one(id), { body: { reason: 'done' }, headers: { 'x-request-id': `x-${id}` } })
+    const gone = await live.ask('aldo', deleteServiceAccount, {
+      params: { project_id: project.aurora, service_account_id: id },
+      body: { reason: 'done' },
+      headers: { 'x-request-id': `x-${id}` },
+    })
     expect(gone.status).toBe(204)
     for (const [method, path] of [
       ['GET', one(id)],
@@ -124,11 +166,19 @@ describe('accounts', () => {
     const maker = await holding(people[3]!, ['project.service_account.manage', 'project.service_account.key.create'])
     const id = await make(maker)
     const { body: key } = await makeKey(maker, id)
-    expect((await live.call('aldo', 'DELETE', `${training}/members/${people[3]!.id}`)).status).toBe(204)
-    expect((await live.call('ada', 'POST', `/api/v1/admin/users/${people[3]!.id}/disable`, { body: because })).status).toBe(200)
-    expect((await live.call('alice', 'DELETE', `/api/v1/orgs/${org.aurora}/members/${people[3]!.id}`)).status).toBe(204)
-    expect((await live.call('aldo', 'GET', one(id))).body).toMatchObject({ state: 'active', created_by: people[3]!.id })
-    expect((await live.call('aldo', 'GET', keysOf(id))).body.items).toMatchObject([{ key_id: key.key_id, state: 'active' }])
+    expect(
+      (await live.ask('aldo', removeProjectMember, { params: { project_id: project.aurora, user_id: people[3]!.id }, body: {} })).status,
+    ).toBe(204)
+    expect((await live.ask('ada', disableUser, { params: { user_id: people[3]!.id }, body: because })).status).toBe(200)
+    expect(
+      (await live.ask('alice', removeOrganizationMember, { params: { org_id: org.aurora, user_id: people[3]!.id }, body: {} })).status,
+    ).toBe(204)
+    expect(
+      (await live.ask('aldo', readServiceAccount, { params: { project_id: project.aurora, service_account_id: id } })).body,
+    ).toMatchObject({ state: 'active', created_by: people[3]!.id })
+    expect(
+      (await live.ask('aldo', listServiceAccountKeys, { params: { project_id: project.aurora, service_account_id: id } })).body.items,
+    ).toMatchObject([{ key_id: key.key_id, state: 'active' }])
   })
 
   test('TI-25 whoever may only look looks; whoever may not even that, and a stranger, is told as everywhere', async () => {
@@ -154,20 +204,37 @@ describe('accounts', () => {
       expect((await live.call('asha', method, path, { body })).body.details).toEqual({ reason_code: 'permission_denied' })
       expect((await live.call('bella', method, path, { body })).body.code).toBe('project_not_found')
     }
-    const absent = (await live.call('bella', 'GET', `/api/v1/projects/${nobody}/service-accounts`)).body
-    const foreign = (await live.call('bella', 'GET', accounts)).body
+    const absent = (await live.ask('bella', listServiceAccounts, { params: { project_id: nobody } })).body
+    const foreign = (await live.ask('bella', listServiceAccounts, { params: { project_id: project.aurora } })).body
     expect({ ...absent, correlation_id: null }).toEqual({ ...foreign, correlation_id: null })
   })
 
   test('TI-25 in another project it is not found, nor is its key under another account', async () => {
     const [id, other] = [await make(), await make()]
     const { body: key } = await makeKey('aldo', id)
-    const elsewhere = `/api/v1/projects/${project.borealis}/service-accounts`
-    expect((await live.call('basil', 'GET', `${elsewhere}/${id}`)).body.code).toBe('service_account_not_found')
-    expect((await live.call('basil', 'POST', `${elsewhere}/${id}/keys`, { body: {} })).body.code).toBe('service_account_not_found')
-    const wrong = `${keysOf(other)}/${key.key_id}`
-    expect((await live.call('aldo', 'DELETE', wrong, { body: because })).body.code).toBe('service_account_key_not_found')
-    expect((await live.call('aldo', 'POST', `${wrong}/rotate`, { body: {} })).body.code).toBe('service_account_key_not_found')
+    expect(
+      (await live.ask('basil', readServiceAccount, { params: { project_id: project.borealis, service_account_id: id } })).body.code,
+    ).toBe('service_account_not_found')
+    expect(
+      (await live.ask('basil', createServiceAccountKey, { params: { project_id: project.borealis, service_account_id: id }, body: {} }))
+        .body.code,
+    ).toBe('service_account_not_found')
+    expect(
+      (
+        await live.ask('aldo', revokeServiceAccountKey, {
+          params: { project_id: project.aurora, service_account_id: other, key_id: key.key_id },
+          body: because,
+        })
+      ).body.code,
+    ).toBe('service_account_key_not_found')
+    expect(
+      (
+        await live.ask('aldo', rotateServiceAccountKey, {
+          params: { project_id: project.aurora, service_account_id: other, key_id: key.key_id },
+          body: {},
+        })
+      ).body.code,
+    ).toBe('service_account_key_not_found')
   })
 
   test('E5 what a body does not name is refused, never ignored', async () => {
@@ -178,7 +245,10 @@ describe('accounts', () => {
       created_by: nobody,
       project_id: nobody,
     })) {
-      const { status } = await live.call('aldo', 'POST', accounts, { body: { name: 'X', slug: word(), [name]: value } })
+      const { status } = await live.ask('aldo', createServiceAccount, {
+        params: { project_id: project.aurora },
+        body: { name: 'X', slug: word(), [name]: value },
+      })
       expect([name, status]).toEqual([name, 400])
     }
     const id = await make()
@@ -194,17 +264,24 @@ describe('roles of service accounts', () => {
     for (const person of ['aldo', 'amara']) {
       const { status, body } = await bind(person, id, { role_name: 'project_member' })
       expect([status, body.principal_type, body.role_name]).toEqual([201, 'service_account', 'project_member'])
-      expect((await live.call(person, 'DELETE', `${training}/role-bindings/${body.id}`, { body: because })).status).toBe(204)
+      expect(
+        (await live.ask(person, endProjectBinding, { params: { project_id: project.aurora, binding_id: body.id }, body: because })).status,
+      ).toBe(204)
     }
-    const person = { principal_type: 'user', principal_id: user('axel'), role_name: 'project_member' }
-    expect((await live.call('aldo', 'POST', `${training}/role-bindings`, { body: person })).body.details).toEqual({
+    const person = { principal_type: 'user', principal_id: user('axel'), role_name: 'project_member' } as const
+    expect((await live.ask('aldo', createProjectBinding, { params: { project_id: project.aurora }, body: person })).body.details).toEqual({
       reason_code: 'permission_denied',
     })
-    const { body: bound } = await live.call('amara', 'POST', `${training}/role-bindings`, { body: person })
-    expect((await live.call('aldo', 'DELETE', `${training}/role-bindings/${bound.id}`, { body: because })).body.details).toEqual({
+    const { body: bound } = await live.ask('amara', createProjectBinding, { params: { project_id: project.aurora }, body: person })
+    expect(
+      (await live.ask('aldo', endProjectBinding, { params: { project_id: project.aurora, binding_id: bound.id }, body: because })).body
+        .details,
+    ).toEqual({
       reason_code: 'permission_denied',
     })
-    expect((await live.call('amara', 'DELETE', `${training}/role-bindings/${bound.id}`, { body: because })).status).toBe(204)
+    expect(
+      (await live.ask('amara', endProjectBinding, { params: { project_id: project.aurora, binding_id: bound.id }, body: because })).status,
+    ).toBe(204)
     expect((await bind('asha', id, { role_name: 'project_viewer' })).body.details).toEqual({ reason_code: 'permission_denied' })
 
     const partly = await holding(people[0]!, ['project.service_account.manage', 'storage.read'])
@@ -224,10 +301,10 @@ describe('roles of service accounts', () => {
       }
     for (const name of ['platform_superadmin', 'tenant_owner', 'tenant_viewer'])
       expect((await bind('amara', id, { role_name: name })).body.code).toBe('role_not_found')
-    const inTenant = { principal_type: 'service_account', principal_id: id, role_name: 'tenant_viewer' }
-    const tenant = await live.call('alice', 'POST', `/api/v1/orgs/${org.aurora}/role-bindings`, { body: inTenant })
+    const inTenant = { principal_type: 'service_account', principal_id: id, role_name: 'tenant_viewer' } as const
+    const tenant = await live.ask('alice', createOrganizationBinding, { params: { org_id: org.aurora }, body: inTenant })
     expect([tenant.status, tenant.body.code]).toEqual([409, 'role_not_assignable'])
-    const platform = await live.call('ada', 'POST', '/api/v1/admin/platform-roles/bindings', {
+    const platform = await live.ask('ada', createPlatformBinding, {
       body: { principal_type: 'service_account', principal_id: id, role_name: 'platform_ops' },
     })
     expect([platform.status, platform.body.code]).toEqual([409, 'role_not_assignable'])
@@ -252,18 +329,20 @@ describe('roles of service accounts', () => {
       expect([status, body.code]).toEqual([404, 'service_account_not_found'])
     }
     const id = await make()
-    const asPerson = { principal_type: 'user', principal_id: id, role_name: 'project_viewer' }
-    expect((await live.call('amara', 'POST', `${training}/role-bindings`, { body: asPerson })).body.code).toBe('not_project_member')
+    const asPerson = { principal_type: 'user', principal_id: id, role_name: 'project_viewer' } as const
+    expect((await live.ask('amara', createProjectBinding, { params: { project_id: project.aurora }, body: asPerson })).body.code).toBe(
+      'not_project_member',
+    )
   })
 
   test('RP-23 a disabled account can be given a role; a second version takes the place of the first', async () => {
     const id = await make()
-    await live.call('aldo', 'POST', `${one(id)}/disable`, { body: because })
+    await live.ask('aldo', disableServiceAccount, { params: { project_id: project.aurora, service_account_id: id }, body: because })
     const role_id = await define(['storage.read'])
     expect((await bind('aldo', id, { role_id })).status).toBe(201)
     expect((await bind('aldo', id, { role_id })).body.code).toBe('binding_already_exists')
     const update = { permissions: ['storage.read', 'storage.write'], expected_version: 1, ...because }
-    expect((await live.call('amara', 'PATCH', `${training}/roles/${role_id}`, { body: update })).status).toBe(200)
+    expect((await live.ask('amara', updateProjectRole, { params: { project_id: project.aurora, role_id }, body: update })).status).toBe(200)
     expect((await bind('aldo', id, { role_id })).body.version).toBe(2)
     expect(await live.sql('select from project_role_bindings where principal_id = $1 and deleted_at is null', [id])).toHaveLength(1)
   })
@@ -272,26 +351,28 @@ describe('roles of service accounts', () => {
     const unfit = ['project.role.assign', 'project.member.invite', 'project.service_account.manage', 'project.access_grant.manage']
     for (const key of unfit) {
       const body = { name: word(), permissions: ['storage.read', key], assignable_to_service_accounts: true }
-      const created = await live.call('amara', 'POST', `${training}/roles`, { body })
-      expect([created.status, created.body.details[0].field]).toEqual([400, 'permissions/1'])
-      expect(created.body.details[0].message).toContain(key)
+      const created = await live.ask('amara', createProjectRole, { params: { project_id: project.aurora }, body })
+      expect([created.status, created.body.details![0]!.field]).toEqual([400, 'permissions/1'])
+      expect(created.body.details![0]!.message).toContain(key)
       const flagged = await define(['storage.read'])
       const update = { permissions: ['storage.read', key], expected_version: 1, ...because }
-      const updated = await live.call('amara', 'PATCH', `${training}/roles/${flagged}`, { body: update })
-      expect([updated.status, updated.body.details[0].message.includes(key)]).toEqual([400, true])
+      const updated = await live.ask('amara', updateProjectRole, { params: { project_id: project.aurora, role_id: flagged }, body: update })
+      expect([updated.status, updated.body.details![0]!.message.includes(key)]).toEqual([400, true])
       const plain = await define(['storage.read', key], {})
       const flagging = { assignable_to_service_accounts: true, expected_version: 1, ...because }
-      const refused = await live.call('amara', 'PATCH', `${training}/roles/${plain}`, { body: flagging })
-      expect([refused.status, refused.body.details[0].message.includes(key)]).toEqual([400, true])
+      const refused = await live.ask('amara', updateProjectRole, { params: { project_id: project.aurora, role_id: plain }, body: flagging })
+      expect([refused.status, refused.body.details![0]!.message.includes(key)]).toEqual([400, true])
     }
   })
 
   test('RP-23 a binding that is no account’s is told as before, and the built-in roles are found by their id too', async () => {
     const id = await make()
-    expect((await live.call('aldo', 'DELETE', `${training}/role-bindings/${nobody}`, { body: because })).status).toBe(403)
-    expect((await live.call('amara', 'DELETE', `${training}/role-bindings/${nobody}`, { body: because })).body.code).toBe(
-      'binding_not_found',
-    )
+    expect(
+      (await live.ask('aldo', endProjectBinding, { params: { project_id: project.aurora, binding_id: nobody }, body: because })).status,
+    ).toBe(403)
+    expect(
+      (await live.ask('amara', endProjectBinding, { params: { project_id: project.aurora, binding_id: nobody }, body: because })).body.code,
+    ).toBe('binding_not_found')
     expect((await bind('aldo', id, { role_id: fixedId('role', 'project_viewer') })).status).toBe(201)
   })
 })

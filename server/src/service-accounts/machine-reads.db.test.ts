@@ -1,4 +1,9 @@
+import { listProjectAuditLogs } from '@gatehouse/contract/audit-logs'
 import { operations } from '@gatehouse/contract/operations'
+import { createProjectBinding, endProjectBinding } from '@gatehouse/contract/role-bindings'
+import { createProjectRole } from '@gatehouse/contract/roles'
+import { deleteServiceAccount, disableServiceAccount, enableServiceAccount } from '@gatehouse/contract/service-accounts'
+import { listUsers } from '@gatehouse/contract/users'
 import { describe, expect, test } from 'vitest'
 import { fixture } from '../../../test/fixture.ts'
 import {
@@ -94,18 +99,21 @@ describe('in its own project', () => {
       permissions: ['project.policy.read', 'project.audit.read'],
       assignable_to_service_accounts: true,
     }
-    const { body: made } = await live.call('amara', 'POST', `${training}/roles`, { body: role })
-    const binding = { principal_type: 'service_account', principal_id: machine.account_id, role_id: made.id }
-    const { status, body: bound } = await live.call('amara', 'POST', `${training}/role-bindings`, { body: binding })
+    const { body: made } = await live.ask('amara', createProjectRole, { params: { project_id: project.aurora }, body: role })
+    const binding = { principal_type: 'service_account', principal_id: machine.account_id, role_id: made.id } as const
+    const { status, body: bound } = await live.ask('amara', createProjectBinding, { params: { project_id: project.aurora }, body: binding })
     expect(status).toBe(201)
     expect((await ask('GET', `${training}/policies/values`)).status).toBe(200)
     expect((await ask('GET', `${training}/audit-logs`)).status).toBe(200)
-    const { body } = await live.call('amara', 'GET', `${training}/audit-logs?actor_type=service_account`)
+    const { body } = await live.ask('amara', listProjectAuditLogs, {
+      params: { project_id: project.aurora },
+      query: { actor_type: 'service_account' },
+    })
     const [{ slug } = { slug: '' }] = await live.sql<{ slug: string }>('select slug from service_accounts where id = $1', [
       machine.account_id,
     ])
     expect(body.items[0]).toMatchObject({ action: 'audit_log.list_of_project', actor_name: slug, actor_id: machine.account_id })
-    await live.call('amara', 'DELETE', `${training}/role-bindings/${bound.id}`, { body: {} })
+    await live.ask('amara', endProjectBinding, { params: { project_id: project.aurora, binding_id: bound.id }, body: {} })
     expect((await ask('GET', `${training}/policies/values`)).status).toBe(403)
   })
 
@@ -120,17 +128,25 @@ describe('in its own project', () => {
   test('TI-25 disabled it is told so, enabled it goes on, deleted it is nobody', async () => {
     const other = await machineOn(live.sql, home)
     const token = await tokenFor(other)
-    const account = `${training}/service-accounts/${other.account_id}`
     const read = async () => {
       const { status, body } = await ask('GET', training, undefined, token)
       return [status, body.code, body.details]
     }
     expect((await read())[0]).toBe(200)
-    await live.call('aldo', 'POST', `${account}/disable`, { body: { reason: 'r' } })
+    await live.ask('aldo', disableServiceAccount, {
+      params: { project_id: project.aurora, service_account_id: other.account_id },
+      body: { reason: 'r' },
+    })
     expect(await read()).toEqual([403, 'insufficient_permissions', { reason_code: 'actor_disabled' }])
-    await live.call('aldo', 'POST', `${account}/enable`, { body: { reason: 'r' } })
+    await live.ask('aldo', enableServiceAccount, {
+      params: { project_id: project.aurora, service_account_id: other.account_id },
+      body: { reason: 'r' },
+    })
     expect((await read())[0]).toBe(200)
-    await live.call('aldo', 'DELETE', account, { body: { reason: 'r' } })
+    await live.ask('aldo', deleteServiceAccount, {
+      params: { project_id: project.aurora, service_account_id: other.account_id },
+      body: { reason: 'r' },
+    })
     expect((await read()).slice(0, 2)).toEqual([401, 'token_invalid'])
   })
 
@@ -215,7 +231,7 @@ describe('anywhere else', () => {
     const { token } = await machine.mint({ claims: { sub: id, scope: scope.join(' ') }, row })
     // It is a live token, and Ada may read what it is refused.
     expect((await ask('GET', training, undefined, token)).status).toBe(200)
-    expect((await live.call('ada', 'GET', '/api/v1/admin/users')).status).toBe(200)
+    expect((await live.ask('ada', listUsers)).status).toBe(200)
     const refused = await ask('GET', '/api/v1/admin/users', undefined, token)
     expect([refused.status, refused.body.details]).toEqual([403, { reason_code: 'permission_denied' }])
     const decided = await ask('POST', '/api/v1/authz/decisions', { action: 'platform.admin', resource: { type: 'platform' } }, token)

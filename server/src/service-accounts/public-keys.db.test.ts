@@ -1,16 +1,27 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import {
+  createServiceAccount,
+  createServiceAccountKey,
+  listServiceAccountKeys,
+  rotateServiceAccountKey,
+} from '@gatehouse/contract/service-accounts'
+import { issueServiceAccountToken } from '@gatehouse/contract/tokens'
 import { expect, test } from 'vitest'
 import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { isSecretOf } from './key-secret.ts'
 
 let account: string
 const live = serverFixture({ policies: { ...noRateLimits, 'auth.service_account_max_keys': 100 } }, async (live) => {
-  account = (await live.call('aldo', 'POST', accounts, { body: { name: 'Robot', slug: 'robot', reason: 'because' } })).body.id
+  account = (
+    await live.ask('aldo', createServiceAccount, {
+      params: { project_id: seeded.project.aurora },
+      body: { name: 'Robot', slug: 'robot', reason: 'because' },
+    })
+  ).body.id
 })
 
-const accounts = `/api/v1/projects/${seeded.project.aurora}/service-accounts`
-const keys = () => `${accounts}/${account}/keys`
-const make = (body: object, headers: Record<string, string> = {}) => live.call('aldo', 'POST', keys(), { body, headers })
+const make = (body: object, headers: Record<string, string> = {}) =>
+  live.ask('aldo', createServiceAccountKey, { params: { project_id: seeded.project.aurora, service_account_id: account }, body, headers })
 
 type Jwk = Record<string, string>
 const publicOf = ({ publicKey }: { publicKey: KeyObject }) => publicKey.export({ format: 'jwk' }) as Jwk
@@ -27,9 +38,11 @@ test.each(Object.entries(kinds))('TI-17 TI-25 a public key for %s is a key witho
   expect(made.status).toBe(201)
   expect(made.body).toMatchObject({ kind: 'public_key', alg, public_jwk: jwk, state: 'active' })
   // What only describes it is not kept, and there is no secret to show.
-  expect(Object.keys(made.body.public_jwk).sort()).toEqual(Object.keys(jwk).sort())
+  expect(Object.keys(made.body.public_jwk!).sort()).toEqual(Object.keys(jwk).sort())
   expect(made.body).not.toHaveProperty('client_secret')
-  const { body } = await live.call('asha', 'GET', keys())
+  const { body } = await live.ask('asha', listServiceAccountKeys, {
+    params: { project_id: seeded.project.aurora, service_account_id: account },
+  })
   expect(body.items.find(({ key_id }: { key_id: string }) => key_id === made.body.key_id)).toMatchObject({
     kind: 'public_key',
     alg,
@@ -48,14 +61,18 @@ test('TI-17 one with a secret says that it is one, and has no public part', asyn
 test('TI-25 a key of one kind is rotated into one of the other, and the older one ends', async () => {
   const first = await make({ public_jwk: publicOf(kinds.ES256()) })
   const jwk = publicOf(kinds.EdDSA())
-  const rotate = (key_id: string, body: object) => live.call('aldo', 'POST', `${keys()}/${key_id}/rotate`, { body })
+  const rotate = (key_id: string, body: object) =>
+    live.ask('aldo', rotateServiceAccountKey, { params: { project_id: seeded.project.aurora, service_account_id: account, key_id }, body })
   const second = await rotate(first.body.key_id, { public_jwk: jwk, overlap_seconds: 0 })
   expect([second.status, second.body.kind, second.body.public_jwk]).toEqual([201, 'public_key', jwk])
   expect(second.body).not.toHaveProperty('client_secret')
   const third = await rotate(second.body.key_id, { overlap_seconds: 60 })
   expect([third.body.kind, third.body.public_jwk]).toEqual(['secret', null])
-  const { body } = await live.call('aldo', 'GET', `${keys()}?limit=200`)
-  const stateOf = (key_id: string) => body.items.find((key: { key_id: string }) => key.key_id === key_id).state
+  const { body } = await live.ask('aldo', listServiceAccountKeys, {
+    params: { project_id: seeded.project.aurora, service_account_id: account },
+    query: { limit: 200 },
+  })
+  const stateOf = (key_id: string) => body.items.find((key) => key.key_id === key_id)!.state
   expect([first, second, third].map((each) => stateOf(each.body.key_id))).toEqual(['revoked', 'active', 'active'])
 })
 
@@ -86,7 +103,7 @@ const refused: [what: string, jwk: object][] = [
 test.each(refused)('TI-13 %s is not taken for a key', async (_what, public_jwk) => {
   const { status, body } = await make({ public_jwk })
   expect([status, body.code]).toEqual([400, 'validation_error'])
-  expect(body.details.every(({ field }: { field: string }) => field.startsWith('public_jwk'))).toBe(true)
+  expect(body.details!.every(({ field }) => field.startsWith('public_jwk'))).toBe(true)
 })
 
 test('TI-11 whoever sends the private part is refused, is not answered with it, and leaves nothing behind', async () => {
@@ -108,6 +125,6 @@ test('TI-11 no secret opens a public key', async () => {
   const made = await make({ public_jwk: publicOf(kinds.ES256()) })
   for (const client_secret of ['x', `ghsa_${'A'.repeat(49)}`]) {
     const body = { service_account_id: account, key_id: made.body.key_id, client_secret }
-    expect((await live.call(null, 'POST', '/api/v1/auth/service-account/token', { body })).status).toBe(401)
+    expect((await live.ask(null, issueServiceAccountToken, { body })).status).toBe(401)
   }
 })

@@ -1,3 +1,6 @@
+import { listProjectAuditLogs } from '@gatehouse/contract/audit-logs'
+import { createOperatorCredential } from '@gatehouse/contract/operator-credentials'
+import { deleteSharedRuntime } from '@gatehouse/contract/shared-runtimes'
 import { expect, test } from 'vitest'
 import { readRecord, readState, replayFaults } from '../../../test/faults/replay.ts'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
@@ -14,7 +17,11 @@ let asked = 0
 const deleted = async (id: string) => {
   asked += 1
   const correlation_id = `ended-${asked}`
-  const { status } = await live.call('adam', 'DELETE', runtimes.one(id), { body: because, headers: { 'x-request-id': correlation_id } })
+  const { status } = await live.ask('adam', deleteSharedRuntime, {
+    params: { org_id: org.aurora, shared_runtime_id: id },
+    body: because,
+    headers: { 'x-request-id': correlation_id },
+  })
   expect(status).toBe(204)
   const rows = await live.auditOf(correlation_id)
   return { correlation_id, of: (action: string) => rows.filter((row) => row.action === action) }
@@ -32,7 +39,7 @@ test('AU-01 MI-08 each project that was attached to a deleted runtime finds the 
     [attached[0], project.aurora],
     [attached[1], second],
   ])
-  const { body } = await live.call('alice', 'GET', `/api/v1/projects/${second}/audit-logs?correlation_id=${correlation_id}`)
+  const { body } = await live.ask('alice', listProjectAuditLogs, { params: { project_id: second }, query: { correlation_id } })
   expect(body.items).toMatchObject([
     {
       action: 'shared_runtime.attachment.delete',
@@ -59,7 +66,9 @@ test('AU-01 done again on paper, the record comes to what there is', async () =>
   const [before, known] = [await readState(live.sql), new Map(await told())]
   const id = await runtimes.made()
   await runtimes.attach(id, project.aurora)
-  expect((await live.call('alice', 'POST', runtimes.one(id, '/operator-credentials'), { body: because })).status).toBe(201)
+  expect(
+    (await live.ask('alice', createOperatorCredential, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })).status,
+  ).toBe(201)
   const { of } = await deleted(id)
   expect(of('shared_runtime.operator_credential.end')).toHaveLength(1)
   const record = (await told()).flatMap(([place, row]) => (known.has(place) ? [] : [row]))

@@ -1,3 +1,4 @@
+import { createAttachment } from '@gatehouse/contract/runtime-attachments'
 import { describe, expect, test } from 'vitest'
 import { alteredDatabase } from '../../../test/altered-database.ts'
 import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
@@ -136,11 +137,12 @@ describe('the five conditions, asked over HTTP with tokens that were issued', ()
 
 test('MI-05 an operator that may attach learns nothing of projects: one that is not there, another tenant’s and one off its list answer alike', async () => {
   const attach = async (project_id: string) => {
-    const { status, text, body } = await live.call(null, 'POST', runtimes.one(own, '/attachments'), {
+    const { status, text, body } = await live.ask(null, createAttachment, {
+      params: { org_id: org.aurora, shared_runtime_id: own },
       body: { project_id, contribution_policy: 'all' },
       headers: { authorization: `Bearer ${operator}` },
     })
-    return [status, body.details?.reason_code, text.replace(body.correlation_id, '')]
+    return [status, body.details?.reason_code, text.replace(body.correlation_id!, '')]
   }
   const unlisted = await attach(detached_project)
   expect(unlisted.slice(0, 2)).toEqual([403, 'membership_missing'])

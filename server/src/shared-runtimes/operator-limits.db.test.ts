@@ -1,3 +1,8 @@
+import { readAllocation } from '@gatehouse/contract/allocations'
+import { createProjectConstraint, deleteProjectConstraint } from '@gatehouse/contract/constraints'
+import { createOperatorCredential, revokeOperatorCredential } from '@gatehouse/contract/operator-credentials'
+import { listAttachments } from '@gatehouse/contract/runtime-attachments'
+import { listRuntimeMembers, readSharedRuntime, updateSharedRuntime } from '@gatehouse/contract/shared-runtimes'
 import { describe, expect, test } from 'vitest'
 import { alteredDatabase } from '../../../test/altered-database.ts'
 import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
@@ -18,12 +23,16 @@ const recordOf = async (answered: Answered) => {
 }
 const refused = ({ status, body }: Answered) => [status, body?.code, body?.details?.reason_code]
 const denied = (reason_code: string) => [403, 'insufficient_permissions', reason_code]
-const runtimeOf = async (id: string) => (await live.call('adam', 'GET', runtimes.one(id))).body
+const runtimeOf = async (id: string) =>
+  (await live.ask('adam', readSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id } })).body
 const rewrite = async (id: string, body: object) =>
-  live.call('adam', 'PATCH', runtimes.one(id), { body: { expected_version: (await runtimeOf(id)).version, ...body, ...because } })
+  live.ask('adam', updateSharedRuntime, {
+    params: { org_id: org.aurora, shared_runtime_id: id },
+    body: { expected_version: (await runtimeOf(id)).version, ...body, ...because },
+  })
 
 describe('what an operator may not decide, or undo', () => {
-  const both = { delegated_actions: ['attach', 'detach'] }
+  const both = { delegated_actions: ['attach' as const, 'detach' as const] }
   const attach = (id: string, project_id: string, contribution_policy: string) =>
     runtimes.operate(id, 'POST', '/attachments', { project_id, contribution_policy })
 
@@ -107,7 +116,10 @@ describe('numbers of reports', () => {
     expect((await runtimeOf(id)).reported_sequence).toBe(highest)
     const enabled = await move(id, 'enable')
     expect(enabled.body).toMatchObject({ state: 'running', reported_state: 'running', reported_message: 'up', reported_sequence: 0 })
-    expect((await live.call('adam', 'GET', runtimes.one(id, '/members'))).body).toMatchObject({ sequence: 0, members: [member('a')] })
+    expect((await live.ask('adam', listRuntimeMembers, { params: { org_id: org.aurora, shared_runtime_id: id } })).body).toMatchObject({
+      sequence: 0,
+      members: [member('a')],
+    })
     expect([(await status(1)).body, (await members(1)).body]).toEqual([
       { is_taken: true, sequence: 1 },
       { is_taken: true, sequence: 1 },
@@ -130,23 +142,21 @@ describe('members and the rules of the projects', () => {
     // People are told exactly what a read of the allocation would show them.
     const seen = new Set<boolean>()
     for (const who of ['alice', 'adam', 'anna', 'asha']) {
-      const { status } = await live.call(who, 'GET', `/api/v1/allocations/${allocation_id}`)
-      const shown = told(await live.call(who, 'GET', runtimes.one(id, '/members')))
+      const { status } = await live.ask(who, readAllocation, { params: { allocation_id } })
+      const shown = told(await live.ask(who, listRuntimeMembers, { params: { org_id: org.aurora, shared_runtime_id: id } }))
       expect([who, shown]).toEqual([who, status === 200 ? allocation_id : null])
       seen.add(status === 200)
     }
     expect(seen.size).toBe(2)
-
-    const rules = `/api/v1/projects/${project.aurora}/policies/constraints`
     const forOperators = { in: { actor_type: ['shared_runtime_operator'] } }
     const rule = { key: 'hide-members', actions: ['shared_runtime.allocation.read'], condition: forOperators, ...because }
-    const { body: made } = await live.call('alice', 'POST', rules, { body: rule })
+    const { body: made } = await live.ask('alice', createProjectConstraint, { params: { project_id: project.aurora }, body: rule })
     const unknown = await report(2, strange)
     expect(refused(unknown)).toEqual([403, 'insufficient_permissions', 'membership_missing'])
     expect(bytesOf(await report(2, allocation_id))).toEqual(bytesOf(unknown))
     expect(await toOperator()).toBeNull()
-    expect(told(await live.call('asha', 'GET', runtimes.one(id, '/members')))).toBe(allocation_id)
-    await live.call('alice', 'DELETE', `${rules}/${made.id}`, { body: because })
+    expect(told(await live.ask('asha', listRuntimeMembers, { params: { org_id: org.aurora, shared_runtime_id: id } }))).toBe(allocation_id)
+    await live.ask('alice', deleteProjectConstraint, { params: { project_id: project.aurora, constraint_id: made.id }, body: because })
     expect(await toOperator()).toBe(allocation_id)
     expect((await report(2, allocation_id)).body.is_taken).toBe(true)
   })
@@ -155,12 +165,14 @@ describe('members and the rules of the projects', () => {
 describe('what a project’s own rules hide', () => {
   const forOperators = { in: { actor_type: ['shared_runtime_operator'] } }
   const hiding = async (project_id: string, actions: string[], then: () => Promise<void>) => {
-    const rules = `/api/v1/projects/${project_id}/policies/constraints`
-    const { status, body } = await live.call('alice', 'POST', rules, {
+    const { status, body } = await live.ask('alice', createProjectConstraint, {
+      params: { project_id },
       body: { key: 'hide', actions, condition: forOperators, ...because },
     })
     expect(status).toBe(201)
-    await then().finally(() => live.call('alice', 'DELETE', `${rules}/${body.id}`, { body: because }))
+    await then().finally(() =>
+      live.ask('alice', deleteProjectConstraint, { params: { project_id, constraint_id: body.id }, body: because }),
+    )
   }
 
   test('MI-03 D8 an operator’s list of attachments shows exactly those that it may read, whatever the size of its pages', async () => {
@@ -185,7 +197,9 @@ describe('what a project’s own rules hide', () => {
       expect(refused(await runtimes.operate(id, 'GET', `/attachments/${hidden}`))).toEqual(denied('policy_constraint_denied'))
       for (const limit of [1, 2, 200]) expect([limit, await listed(limit)]).toEqual([limit, shown])
       // People see to it as the tenant's.
-      expect((await live.call('adam', 'GET', runtimes.one(id, '/attachments'))).body.items).toHaveLength(3)
+      expect((await live.ask('adam', listAttachments, { params: { org_id: org.aurora, shared_runtime_id: id } })).body.items).toHaveLength(
+        3,
+      )
     })
   })
 
@@ -354,15 +368,20 @@ describe('cursors of operators', () => {
     for (let made = 0; made < 2; made += 1) await runtimes.allocation()
     const lists = ['/attachments?limit=1', '/allocations?limit=1']
     const list = (more: string) => runtimes.operate(id, 'GET', more)
-    const keys = runtimes.one(id, '/operator-credentials')
     const endings: Record<string, () => Promise<unknown>> = {
       disabled: async () => {
         await move(id, 'disable')
         await move(id, 'enable')
       },
       revoked: async () => {
-        const { body } = await live.call('alice', 'POST', keys, { body: {} })
-        await live.call('adam', 'DELETE', `${keys}/${body.key_id}`, { body: because })
+        const { body } = await live.ask('alice', createOperatorCredential, {
+          params: { org_id: org.aurora, shared_runtime_id: id },
+          body: {},
+        })
+        await live.ask('adam', revokeOperatorCredential, {
+          params: { org_id: org.aurora, shared_runtime_id: id, key_id: body.key_id },
+          body: because,
+        })
       },
     }
     for (const [way, end] of Object.entries(endings)) {

@@ -1,3 +1,13 @@
+import { createProjectConstraint, deleteProjectConstraint } from '@gatehouse/contract/constraints'
+import { updateAttachment } from '@gatehouse/contract/runtime-attachments'
+import {
+  disableSharedRuntime,
+  enableSharedRuntime,
+  listRuntimeAllocations,
+  listRuntimeMembers,
+  readSharedRuntime,
+  updateSharedRuntime,
+} from '@gatehouse/contract/shared-runtimes'
 import { describe, expect, test } from 'vitest'
 import { alteredDatabase } from '../../../test/altered-database.ts'
 import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
@@ -24,10 +34,12 @@ describe('what its tenant lets an operator do by itself', () => {
     const [listed, unlisted] = [await runtimes.project(), await runtimes.project()]
     const id = await runtimes.made({ eligible_project_ids: [listed], delegated_contribution_policy: 'tagged' })
     const attach = (project_id: string) => runtimes.operate(id, 'POST', '/attachments', attachment(project_id, 'tagged'))
-    const delegate = async (delegated_actions: string[]) => {
-      const { version } = (await live.call('adam', 'GET', runtimes.one(id))).body
+    const delegate = async (delegated_actions: ('attach' | 'detach')[]) => {
+      const { version } = (await live.ask('adam', readSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id } })).body
       const body = { delegated_actions, expected_version: version, ...because }
-      expect((await live.call('adam', 'PATCH', runtimes.one(id), { body })).status).toBe(200)
+      expect((await live.ask('adam', updateSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body })).status).toBe(
+        200,
+      )
     }
     // Nobody delegated it, be the project on the list or not: no token says it, and an older one that does is not heard.
     expect(refused(await attach(listed))).toEqual(denied('permission_denied'))
@@ -64,8 +76,11 @@ describe('what its tenant lets an operator do by itself', () => {
     expect(refused(await runtimes.operate(id, 'DELETE', path, because))).toEqual(denied('membership_missing'))
     expect(refused(await runtimes.operate(id, 'GET', path))).toEqual(denied('membership_missing'))
     // Taken from the list it cannot come back, delegated or not.
-    const { version } = (await live.call('adam', 'GET', runtimes.one(id))).body
-    await live.call('adam', 'PATCH', runtimes.one(id), { body: { eligible_project_ids: [], expected_version: version, ...because } })
+    const { version } = (await live.ask('adam', readSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id } })).body
+    await live.ask('adam', updateSharedRuntime, {
+      params: { org_id: org.aurora, shared_runtime_id: id },
+      body: { eligible_project_ids: [], expected_version: version, ...because },
+    })
     expect(refused(await attach(listed))).toEqual(denied('membership_missing'))
   })
 
@@ -95,7 +110,7 @@ describe('what an operator reports', () => {
     const id = await runtimes.made()
     const report = (sequence: number, state: string, message?: string) =>
       runtimes.operate(id, 'PUT', '/status', { sequence, state, ...(message ? { message } : {}) })
-    const state = async () => (await live.call('anna', 'GET', runtimes.one(id))).body
+    const state = async () => (await live.ask('anna', readSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id } })).body
     expect((await report(5, 'provisioning')).body).toEqual({ is_taken: true, sequence: 5 })
     expect((await report(7, 'running', 'all nodes up')).body).toEqual({ is_taken: true, sequence: 7 })
     for (const late of [7, 6, 1]) expect((await report(late, 'failed')).body).toEqual({ is_taken: false, sequence: 7 })
@@ -126,7 +141,7 @@ describe('what an operator reports', () => {
         runtimes.operate(id, 'PUT', '/status', { sequence: low, state: 'failed' }, { base: doors[1]! }),
         runtimes.operate(id, 'PUT', '/status', { sequence: high, state: 'running' }, { base: doors[2]! }),
       ])
-      const { body } = await live.call('anna', 'GET', runtimes.one(id))
+      const { body } = await live.ask('anna', readSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id } })
       expect([body.state, body.reported_sequence]).toEqual(['running', high])
     }
   })
@@ -142,7 +157,8 @@ describe('what an operator reports', () => {
     ]
     const member = (name: string, allocation_id: string | null = null) => ({ name, role: 'worker', state: 'ready', allocation_id })
     const report = (sequence: number, ...members: object[]) => runtimes.operate(id, 'PUT', '/members', { sequence, members })
-    const read = async () => (await live.call('asha', 'GET', runtimes.one(id, '/members'))).body.members
+    const read = async () =>
+      (await live.ask('asha', listRuntimeMembers, { params: { org_id: org.aurora, shared_runtime_id: id } })).body.members
     expect((await report(1, member('b', tagged), member('a'))).body).toEqual({ is_taken: true, sequence: 1 })
     const first = [member('a'), member('b', tagged)]
     expect(await read()).toEqual(first)
@@ -175,8 +191,11 @@ describe('what an operator sees of allocations', () => {
       const found = idsOf(await runtimes.operate(id, 'GET', '/allocations?limit=200'))
       return [own, others, plain, foreign].map((each) => found.includes(each))
     }
-    const contribute = (contribution_policy: string) =>
-      live.call('adam', 'PATCH', runtimes.one(id, `/attachments/${attached.id}`), { body: { contribution_policy, ...because } })
+    const contribute = (contribution_policy: 'all' | 'none' | 'tagged') =>
+      live.ask('adam', updateAttachment, {
+        params: { org_id: org.aurora, shared_runtime_id: id, attachment_id: attached.id },
+        body: { contribution_policy, ...because },
+      })
     expect(await seen()).toEqual([true, true, true, false])
     await contribute('tagged')
     expect(await seen()).toEqual([true, false, false, false])
@@ -190,13 +209,14 @@ describe('what an operator sees of allocations', () => {
       condition: { in: { actor_type: ['shared_runtime_operator'] } },
       ...because,
     }
-    const rules = `/api/v1/projects/${project.aurora}/policies/constraints`
-    const { status, body: made } = await live.call('alice', 'POST', rules, { body: rule })
+    const { status, body: made } = await live.ask('alice', createProjectConstraint, { params: { project_id: project.aurora }, body: rule })
     expect(status).toBe(201)
     expect(await seen()).toEqual([false, false, false, false])
-    await live.call('alice', 'DELETE', `${rules}/${made.id}`, { body: because })
+    await live.ask('alice', deleteProjectConstraint, { params: { project_id: project.aurora, constraint_id: made.id }, body: because })
     expect(await seen()).toEqual([true, true, true, false])
-    expect(refused(await live.call('adam', 'GET', runtimes.one(id, '/allocations')))).toEqual(denied('permission_denied'))
+    expect(refused(await live.ask('adam', listRuntimeAllocations, { params: { org_id: org.aurora, shared_runtime_id: id } }))).toEqual(
+      denied('permission_denied'),
+    )
   })
 
   test('MI-07 X5 a detached project is gone at once, on every process, and a cursor of before does not go on', async () => {
@@ -269,12 +289,12 @@ describe('what an operator sees of allocations', () => {
     }
     expect((await all()).map(({ status }) => status)).toEqual(Array(doors.length * asked.length).fill(200))
     const row = () => live.sql('select reported_sequence, members_sequence, cursor_version from shared_app_runtimes where id = $1', [id])
-    await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })
+    await live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })
     const before = await row()
     for (const each of await all()) expect(refused(each)).toEqual(denied('actor_disabled'))
     expect(refused(await runtimes.operate(id, 'POST', '/attachments', attachment(project.aurora)))).toEqual(denied('actor_disabled'))
     expect(await row()).toEqual(before)
-    await live.call('adam', 'POST', runtimes.one(id, '/enable'), { body: because })
+    await live.ask('adam', enableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })
     expect((await all()).map(({ status }) => status)).toEqual(Array(doors.length * asked.length).fill(200))
   })
 
@@ -283,11 +303,11 @@ describe('what an operator sees of allocations', () => {
       const id = await runtimes.made()
       const token = await runtimes.tokenOf(id)
       const [disabled, reported] = await Promise.all([
-        live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because }),
+        live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because }),
         runtimes.operate(id, 'PUT', '/status', { sequence: 1, state: 'running' }, { base: doors[1]!, token }),
       ])
       expect(disabled.status).toBe(200)
-      const { body } = await live.call('anna', 'GET', runtimes.one(id))
+      const { body } = await live.ask('anna', readSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id } })
       expect([body.state, reported.status, body.reported_sequence]).toEqual([
         'disabled',
         ...(body.reported_sequence === 1 ? [200, 1] : [403, 0]),
@@ -377,7 +397,7 @@ describe('what is recorded of operators', () => {
     // Wherever it knocked, it is its own tenant that is told.
     const elsewhere = runtimes.one(id, '', org.borealis)
     expect(await told('GET', '', undefined, elsewhere)).toMatchObject({ status: 403, result: 'denied', reason_code: 'scope_mismatch' })
-    await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })
+    await live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })
     expect(await told('GET', '')).toMatchObject({ status: 403, result: 'denied', reason_code: 'actor_disabled' })
   })
 })

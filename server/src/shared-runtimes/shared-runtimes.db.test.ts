@@ -1,7 +1,19 @@
+import { createAllocation } from '@gatehouse/contract/allocations'
+import { archiveProject } from '@gatehouse/contract/projects'
+import { listAttachments, listEligibleProjects, readAttachment, updateAttachment } from '@gatehouse/contract/runtime-attachments'
+import {
+  deleteSharedRuntime,
+  disableSharedRuntime,
+  enableSharedRuntime,
+  listRuntimeMembers,
+  listSharedRuntimes,
+  readSharedRuntime,
+  updateSharedRuntime,
+} from '@gatehouse/contract/shared-runtimes'
 import { describe, expect, test } from 'vitest'
 import { alteredDatabase } from '../../../test/altered-database.ts'
 import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
-import { runtimesOn, runtimesPath, strange } from '../../../test/runtime-scene.ts'
+import { runtimesOn, strange } from '../../../test/runtime-scene.ts'
 import { newId } from '../kernel/ids.ts'
 
 const { org, project, user } = seeded
@@ -30,11 +42,12 @@ describe('MI-01 a shared runtime of a tenant', () => {
       version: 1,
       created_by: user('adam'),
     })
-    expect((await live.call('anna', 'GET', runtimes.one(id))).body).toEqual(made.body)
-    const { body: all } = await live.call('anna', 'GET', `${runtimesPath()}?limit=200`)
+    expect((await live.ask('anna', readSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id } })).body).toEqual(made.body)
+    const { body: all } = await live.ask('anna', listSharedRuntimes, { params: { org_id: org.aurora }, query: { limit: 200 } })
     expect(all.items).toContainEqual(made.body)
 
-    const patch = (body: object) => live.call('adam', 'PATCH', runtimes.one(id), { body: { ...because, ...body } })
+    const patch = (body: { expected_version: number; [member: string]: unknown }) =>
+      live.ask('adam', updateSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: { ...because, ...body } })
     const changed = await patch({
       expected_version: 1,
       app_version: '24.11',
@@ -56,9 +69,15 @@ describe('MI-01 a shared runtime of a tenant', () => {
     expect((await move('enable')).body).toMatchObject({ state: 'requested', disabled_at: null })
     expect(refused(await move('enable')).slice(0, 2)).toEqual([409, 'state_conflict'])
 
-    expect((await live.call('adam', 'DELETE', runtimes.one(id), { body: because })).status).toBe(204)
-    expect(refused(await live.call('anna', 'GET', runtimes.one(id)))).toEqual(notThere('shared_runtime_not_found'))
-    expect(refused(await live.call('adam', 'DELETE', runtimes.one(id), { body: because }))).toEqual(notThere('shared_runtime_not_found'))
+    expect(
+      (await live.ask('adam', deleteSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })).status,
+    ).toBe(204)
+    expect(refused(await live.ask('anna', readSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id } }))).toEqual(
+      notThere('shared_runtime_not_found'),
+    )
+    expect(
+      refused(await live.ask('adam', deleteSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })),
+    ).toEqual(notThere('shared_runtime_not_found'))
     const told = await live.sql(
       `select action, tenant_id, project_id, result from audit_logs where resource_id = $1 and result = 'success' order by seq`,
       [id],
@@ -77,7 +96,7 @@ describe('MI-01 a shared runtime of a tenant', () => {
     const { body: first } = await runtimes.create({ display_name: 'the only one' })
     expect(refused(await runtimes.create({ display_name: 'the only one' })).slice(0, 2)).toEqual([409, 'shared_runtime_already_exists'])
     expect((await runtimes.create({ display_name: 'the only one' }, 'bella', org.borealis)).status).toBe(201)
-    await live.call('adam', 'DELETE', runtimes.one(first.id), { body: because })
+    await live.ask('adam', deleteSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: first.id }, body: because })
     expect((await runtimes.create({ display_name: 'the only one' })).status).toBe(201)
   })
 
@@ -85,17 +104,25 @@ describe('MI-01 a shared runtime of a tenant', () => {
     const id = await runtimes.made()
     const attached = (await runtimes.attach(id, project.aurora)).body
     for (const who of ['anna', 'asha']) {
-      expect((await live.call(who, 'GET', runtimes.one(id, '/attachments'))).body.items).toEqual([attached])
-      expect((await live.call(who, 'GET', runtimes.one(id, '/members'))).body).toEqual({ sequence: 0, reported_at: null, members: [] })
+      expect((await live.ask(who, listAttachments, { params: { org_id: org.aurora, shared_runtime_id: id } })).body.items).toEqual([
+        attached,
+      ])
+      expect((await live.ask(who, listRuntimeMembers, { params: { org_id: org.aurora, shared_runtime_id: id } })).body).toEqual({
+        sequence: 0,
+        reported_at: null,
+        members: [],
+      })
       const denied = [403, 'insufficient_permissions', 'permission_denied']
       expect(refused(await runtimes.create({}, who))).toEqual(denied)
       expect(refused(await runtimes.attach(id, project.aurora, 'all', who))).toEqual(denied)
       expect(refused(await runtimes.detach(id, attached.id, who))).toEqual(denied)
-      expect(refused(await live.call(who, 'GET', runtimes.one(id, '/eligible-projects')))).toEqual(denied)
+      expect(refused(await live.ask(who, listEligibleProjects, { params: { org_id: org.aurora, shared_runtime_id: id } }))).toEqual(denied)
       for (const verb of ['disable', 'enable'])
         expect(refused(await live.call(who, 'POST', runtimes.one(id, `/${verb}`), { body: because }))).toEqual(denied)
     }
-    expect(refused(await live.call('bella', 'GET', runtimes.one(id)))).toEqual(notThere('organization_not_found'))
+    expect(refused(await live.ask('bella', readSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id } }))).toEqual(
+      notThere('organization_not_found'),
+    )
   })
 })
 
@@ -115,13 +142,25 @@ describe('MI-01 attachments', () => {
       },
     ])
     expect(refused(await runtimes.attach(id, project.aurora)).slice(0, 2)).toEqual([409, 'attachment_already_exists'])
-    const path = runtimes.one(id, `/attachments/${attached.body.id}`)
-    const changed = await live.call('adam', 'PATCH', path, { body: { contribution_policy: 'none', ...because } })
+    const changed = await live.ask('adam', updateAttachment, {
+      params: { org_id: org.aurora, shared_runtime_id: id, attachment_id: attached.body.id },
+      body: { contribution_policy: 'none', ...because },
+    })
     expect(changed.body).toMatchObject({ id: attached.body.id, contribution_policy: 'none' })
-    expect((await live.call('anna', 'GET', path)).body).toEqual(changed.body)
+    expect(
+      (await live.ask('anna', readAttachment, { params: { org_id: org.aurora, shared_runtime_id: id, attachment_id: attached.body.id } }))
+        .body,
+    ).toEqual(changed.body)
     expect((await runtimes.detach(id, attached.body.id)).body).toMatchObject({ state: 'detached' })
     expect(refused(await runtimes.detach(id, attached.body.id)).slice(0, 2)).toEqual([409, 'state_conflict'])
-    expect((await live.call('adam', 'PATCH', path, { body: { contribution_policy: 'all', ...because } })).status).toBe(409)
+    expect(
+      (
+        await live.ask('adam', updateAttachment, {
+          params: { org_id: org.aurora, shared_runtime_id: id, attachment_id: attached.body.id },
+          body: { contribution_policy: 'all', ...because },
+        })
+      ).status,
+    ).toBe(409)
     const again = await runtimes.attach(id, project.aurora)
     expect(again.status).toBe(201)
     const listed = async (query: string) => (await live.call('anna', 'GET', runtimes.one(id, `/attachments${query}`))).body.items
@@ -144,8 +183,8 @@ describe('MI-01 attachments', () => {
   test('MI-01 an archived project stays attached, is not attached anew, and can be let go', async () => {
     const [id, other] = [await runtimes.made(), await runtimes.project()]
     const { body: attached } = await runtimes.attach(id, other)
-    expect((await live.call('alice', 'POST', `/api/v1/projects/${other}/archive`, { body: because })).status).toBeLessThan(300)
-    expect((await live.call('anna', 'GET', runtimes.one(id, '/attachments'))).body.items).toHaveLength(1)
+    expect((await live.ask('alice', archiveProject, { params: { project_id: other }, body: because })).status).toBeLessThan(300)
+    expect((await live.ask('anna', listAttachments, { params: { org_id: org.aurora, shared_runtime_id: id } })).body.items).toHaveLength(1)
     expect(refused(await runtimes.attach(await runtimes.made(), other))).toEqual([
       403,
       'insufficient_permissions',
@@ -158,7 +197,10 @@ describe('MI-01 attachments', () => {
     const other = await runtimes.project()
     const id = await runtimes.made({ delegated_actions: ['attach'], eligible_project_ids: [other] })
     const eligible = async () => {
-      const { body } = await live.call('adam', 'GET', runtimes.one(id, '/eligible-projects?limit=200'))
+      const { body } = await live.ask('adam', listEligibleProjects, {
+        params: { org_id: org.aurora, shared_runtime_id: id },
+        query: { limit: 200 },
+      })
       return new Map(body.items.map((item: { project_id: string; is_delegated: boolean }) => [item.project_id, item.is_delegated]))
     }
     const before = await eligible()
@@ -180,7 +222,7 @@ describe('MI-01 attachments', () => {
       sequence: 1,
       members: [{ name: 'a', role: 'worker', state: 'ready', allocation_id: null }],
     })
-    await live.call('adam', 'DELETE', runtimes.one(id), { body: because })
+    await live.ask('adam', deleteSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })
     expect(await live.sql('select detached_by_type, detach_reason from shared_runtime_attachments where id = $1', [attached.id])).toEqual([
       { detached_by_type: 'user', detach_reason: 'because' },
     ])
@@ -201,7 +243,10 @@ describe('X2 ids of two tenants in one request', () => {
       (project_id) => runtimes.operate(id, 'POST', '/attachments', { project_id, contribution_policy: 'all' }),
       (project_id) => runtimes.create({ eligible_project_ids: [project.aurora, project_id] }),
       (project_id) =>
-        live.call('adam', 'PATCH', runtimes.one(id), { body: { expected_version: 1, eligible_project_ids: [project_id], ...because } }),
+        live.ask('adam', updateSharedRuntime, {
+          params: { org_id: org.aurora, shared_runtime_id: id },
+          body: { expected_version: 1, eligible_project_ids: [project_id], ...because },
+        }),
     ]
     for (const [index, way] of ways.entries()) {
       const foreign = await way(project.borealis)
@@ -240,7 +285,10 @@ describe('X2 ids of two tenants in one request', () => {
       expect(refused(await ask(mixed))).toEqual(notThere('attachment_not_found'))
       expect(bytesOf(await ask(mixed))).toEqual(bytesOf(await ask(unknown)))
     }
-    expect((await live.call('adam', 'GET', runtimes.one(other, `/attachments/${attached.id}`))).body).toEqual(attached)
+    expect(
+      (await live.ask('adam', readAttachment, { params: { org_id: org.aurora, shared_runtime_id: other, attachment_id: attached.id } }))
+        .body,
+    ).toEqual(attached)
   })
 
   test('X2 the sweep would notice a server that does not ask whose attachment it is', async () => {
@@ -253,9 +301,18 @@ describe('X2 ids of two tenants in one request', () => {
     }))
     const [id, other] = [await runtimes.made(), await runtimes.made()]
     const { body: attached } = await runtimes.attach(other, project.aurora)
-    const mixed = runtimes.one(id, `/attachments/${attached.id}`)
-    expect((await live.call('adam', 'GET', mixed)).status).toBe(404)
-    expect((await live.call('adam', 'GET', mixed, {}, careless.url)).status).toBe(200)
+    expect(
+      (await live.ask('adam', readAttachment, { params: { org_id: org.aurora, shared_runtime_id: id, attachment_id: attached.id } }))
+        .status,
+    ).toBe(404)
+    expect(
+      (
+        await live.ask('adam', readAttachment, {
+          params: { org_id: org.aurora, shared_runtime_id: id, attachment_id: attached.id },
+          base: careless.url,
+        })
+      ).status,
+    ).toBe(200)
   })
 
   test('MI-03 X2 an operator is held to its organization and its runtime before anything is looked up', async () => {
@@ -271,7 +328,7 @@ describe('X2 ids of two tenants in one request', () => {
 
 describe('allocations that are tagged for a runtime', () => {
   const ask = (shared_runtime_id: string, who = 'asha') =>
-    live.call(who, 'POST', '/api/v1/allocations', {
+    live.ask(who, createAllocation, {
       body: { project_id: project.aurora, name: 'a run', region: 'nowhere', sku: 'h100', gpus: 1, shared_runtime_id },
     })
 
@@ -289,14 +346,17 @@ describe('allocations that are tagged for a runtime', () => {
     expect(refused(await ask(id))).toEqual(notAttached)
     const { body: attached } = await runtimes.attach(id, project.aurora, 'none')
     expect(await resting()).toEqual([409, 'state_conflict', { contribution_policy: 'none' }])
-    for (const contribution_policy of ['tagged', 'all']) {
-      await live.call('adam', 'PATCH', runtimes.one(id, `/attachments/${attached.id}`), { body: { contribution_policy, ...because } })
+    for (const contribution_policy of ['tagged', 'all'] as const) {
+      await live.ask('adam', updateAttachment, {
+        params: { org_id: org.aurora, shared_runtime_id: id, attachment_id: attached.id },
+        body: { contribution_policy, ...because },
+      })
       const made = await ask(id)
       expect([made.status, made.body.shared_runtime_id]).toEqual([201, id])
     }
-    await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })
+    await live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })
     expect(await resting()).toEqual([409, 'state_conflict', { state: 'disabled' }])
-    await live.call('adam', 'POST', runtimes.one(id, '/enable'), { body: because })
+    await live.ask('adam', enableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })
     await runtimes.detach(id, attached.id)
     expect(refused(await ask(id))).toEqual(notAttached)
   })

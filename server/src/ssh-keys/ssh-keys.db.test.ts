@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { createSshKey, listProjectSshKeys, listSshKeys } from '@gatehouse/contract/ssh-keys'
 import { describe, expect, test } from 'vitest'
 import { tablesOf } from '../../../test/canaries/corpora.ts'
 import { crowdFixture } from '../../../test/crowd.ts'
@@ -71,7 +72,7 @@ describe('keys of one’s own', () => {
       },
       ...{ user_id: user('asha'), project_id: null, public_key: `${type} ${blob}` },
     })
-    expect((await live.call('asha', 'GET', own)).body.items).toContainEqual(body)
+    expect((await live.ask('asha', listSshKeys)).body.items).toContainEqual(body)
     expect(await live.auditOf('ssh-key-made')).toMatchObject([
       {
         action: 'ssh_key.create',
@@ -83,7 +84,7 @@ describe('keys of one’s own', () => {
       },
     ])
     expect((await remove('asha', body.id, own, { reason: 'lost' }, { 'x-request-id': 'ssh-key-ended' })).status).toBe(204)
-    expect(idsOf(await live.call('asha', 'GET', own))).not.toContain(body.id)
+    expect(idsOf(await live.ask('asha', listSshKeys))).not.toContain(body.id)
     expect(await live.auditOf('ssh-key-ended')).toMatchObject([
       { action: 'ssh_key.delete', resource_id: body.id, metadata: { fingerprint: body.fingerprint, reason: 'lost' } },
     ])
@@ -100,9 +101,9 @@ describe('keys of one’s own', () => {
     const answers = await Promise.all([hers.id, gone.id, automation.id, nobody].map((id) => remove('asha', id)))
     for (const answer of answers) expect(bytesOf(answer)).toEqual(bytesOf(answers[3]!))
     expect(answers[0]).toMatchObject({ status: 404, body: { code: 'ssh_key_not_found' } })
-    expect(idsOf(await live.call('amara', 'GET', own))).toContain(hers.id)
-    expect(idsOf(await live.call('asha', 'GET', training))).toContain(automation.id)
-    expect(idsOf(await live.call('asha', 'GET', own))).not.toContain(hers.id)
+    expect(idsOf(await live.ask('amara', listSshKeys))).toContain(hers.id)
+    expect(idsOf(await live.ask('asha', listProjectSshKeys, { params: { project_id: project.aurora } }))).toContain(automation.id)
+    expect(idsOf(await live.ask('asha', listSshKeys))).not.toContain(hers.id)
     // Not even for those who may do everything.
     expect((await remove('ada', hers.id)).status).toBe(404)
   })
@@ -138,7 +139,7 @@ describe('keys of one’s own', () => {
     const first = await register('arne', own, line, headers)
     const again = await register('arne', own, line, headers)
     expect([again.status, again.body]).toEqual([201, first.body])
-    expect(idsOf(await live.call('arne', 'GET', own))).toHaveLength(1)
+    expect(idsOf(await live.ask('arne', listSshKeys))).toHaveLength(1)
   })
 
   test('SG-14 no more than policy allows, however many come at once', async () => {
@@ -167,8 +168,8 @@ describe('keys of one’s own', () => {
   test('SG-14 a list goes on where it stopped', async () => {
     const { subject } = people[1]!
     const all = [await made(subject), await made(subject), await made(subject)].map(({ id }) => id)
-    const first = await live.call(subject, 'GET', `${own}?limit=2`)
-    const second = await live.call(subject, 'GET', `${own}?limit=2&cursor=${first.body.next_cursor}`)
+    const first = await live.ask(subject, listSshKeys, { query: { limit: 2 } })
+    const second = await live.ask(subject, listSshKeys, { query: { limit: 2, cursor: first.body.next_cursor! } })
     expect([...idsOf(first), ...idsOf(second)]).toEqual(all)
     expect(second.body.next_cursor).toBeNull()
   })
@@ -202,7 +203,7 @@ describe('keys of a project’s automation', () => {
     const headers = { authorization: `Bearer ${token}`, 'x-request-id': 'machine-key' }
     const { status, body } = await register(null, training, newKeyLine(), headers)
     expect([status, body.project_id, body.user_id]).toEqual([201, project.aurora, null])
-    expect(idsOf(await live.call(null, 'GET', training, { headers }))).toContain(body.id)
+    expect(idsOf(await live.ask(null, listProjectSshKeys, { params: { project_id: project.aurora }, headers }))).toContain(body.id)
     expect(await live.auditOf('machine-key')).toMatchObject([
       {
         action: 'project.ssh_key.create',
@@ -217,13 +218,16 @@ describe('keys of a project’s automation', () => {
     expect((await remove(null, body.id, training, {}, headers)).status).toBe(204)
     // Its own project's, and no other's.
     const elsewhere = `/api/v1/projects/${project.borealis}/ssh-keys`
-    for (const answer of [await live.call(null, 'GET', elsewhere, { headers }), await register(null, elsewhere, newKeyLine(), headers)])
+    for (const answer of [
+      await live.ask(null, listProjectSshKeys, { params: { project_id: project.borealis }, headers }),
+      await register(null, elsewhere, newKeyLine(), headers),
+    ])
       expect(answer).toMatchObject({ status: 403, body: { details: { reason_code: 'scope_mismatch' } } })
   })
 
   test('SG-05 members of the project manage them, viewers read them, others are refused, strangers find no project', async () => {
     const { id } = await made('amara', training)
-    expect(idsOf(await live.call('axel', 'GET', training))).toContain(id)
+    expect(idsOf(await live.ask('axel', listProjectSshKeys, { params: { project_id: project.aurora } }))).toContain(id)
     for (const person of ['axel', 'anna', 'alice']) {
       expect([person, (await register(person, training)).status]).toEqual([person, 403])
       expect([person, (await remove(person, id, training)).status]).toEqual([person, 403])
@@ -231,10 +235,10 @@ describe('keys of a project’s automation', () => {
     const strange = await Promise.all([training, `/api/v1/projects/${nobody}/ssh-keys`].map((at) => register('bella', at)))
     expect(bytesOf(strange[0]!)).toEqual(bytesOf(strange[1]!))
     expect(strange[0]).toMatchObject({ status: 404, body: { code: 'project_not_found' } })
-    expect((await live.call('bella', 'GET', training)).status).toBe(404)
+    expect((await live.ask('bella', listProjectSshKeys, { params: { project_id: project.aurora } })).status).toBe(404)
     expect((await remove('bella', id, training)).status).toBe(404)
     // Override reads, and installs nothing.
-    expect((await live.call('ada', 'GET', training)).status).toBe(200)
+    expect((await live.ask('ada', listProjectSshKeys, { params: { project_id: project.aurora } })).status).toBe(200)
     expect((await register('ada', training)).status).toBe(403)
     expect((await remove('asha', id, training)).status).toBe(204)
   })
@@ -251,7 +255,7 @@ describe('keys of a project’s automation', () => {
     await live.sql(`update projects set state = 'archived' where id = $1`, [project.aurora])
     try {
       expect((await register('asha', training)).status).toBe(403)
-      expect((await live.call('asha', 'GET', training)).status).toBe(200)
+      expect((await live.ask('asha', listProjectSshKeys, { params: { project_id: project.aurora } })).status).toBe(200)
     } finally {
       await live.sql(`update projects set state = 'active' where id = $1`, [project.aurora])
     }
@@ -287,7 +291,7 @@ describe('the end of a key', () => {
     } finally {
       refusing = false
     }
-    expect(idsOf(await live.call('asha', 'GET', own))).toContain(id)
+    expect(idsOf(await live.ask('asha', listSshKeys))).toContain(id)
     expect(await live.auditOf('not-ended')).toEqual([])
     expect((await remove('asha', id)).status).toBe(204)
   })
@@ -338,7 +342,7 @@ describe('a text that is no key', () => {
     const secret = randomBytes(30).toString('base64url').replaceAll(/[-_]/g, 'x')
     for (const { text } of privateKeyTexts(secret)) {
       const headers = { 'idempotency-key': randomBytes(8).toString('hex') }
-      const answer = await live.call('asha', 'POST', own, { body: { name, public_key: text }, headers }, url)
+      const answer = await live.ask('asha', createSshKey, { body: { name, public_key: text }, headers, base: url })
       expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_key', details: { reason: 'private_key' } } })
       expect(answer.text).not.toContain(secret)
     }
@@ -350,15 +354,15 @@ describe('a text that is no key', () => {
     expect(await foundIn()).toEqual([])
     // The search finds what is there, and there was a log.
     expect(lines.filter((line) => line.includes('invalid_key')).length).toBeGreaterThan(0)
-    await live.call('asha', 'POST', own, { body: { name: secret, public_key: newKeyLine() } }, url)
+    await live.ask('asha', createSshKey, { body: { name: secret, public_key: newKeyLine() }, base: url })
     expect(await foundIn()).toContain('table ssh_public_keys')
   })
 
   test('SG-14 a private key as the name or the reason is refused too', async () => {
     const [pem] = privateKeyTexts()
-    const texts = [...privateKeyTexts().map(({ text }) => ({ reason: text.replaceAll('\n', ' ') })), { name: pem!.text.split('\n')[0] }]
+    const texts = [...privateKeyTexts().map(({ text }) => ({ reason: text.replaceAll('\n', ' ') })), { name: pem!.text.split('\n')[0]! }]
     for (const text of texts) {
-      const { status, body } = await live.call('asha', 'POST', own, { body: { name, public_key: newKeyLine(), ...text } })
+      const { status, body } = await live.ask('asha', createSshKey, { body: { name, public_key: newKeyLine(), ...text } })
       expect([status, body.code, body.details?.[0]?.message]).toEqual([400, 'validation_error', 'holds a secret'])
     }
   })

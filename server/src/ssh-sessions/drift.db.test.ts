@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readAllocation, releaseAllocation, replaceAllocationSshKeys } from '@gatehouse/contract/allocations'
 import { describe, expect, test } from 'vitest'
 import { stageFixture } from '../../../test/access-stage.ts'
 import { serverFixture } from '../../../test/live-server.ts'
@@ -17,7 +18,7 @@ const told = async (allocation_id: string, kind: string, more: object) => {
 }
 const found = (id: string, why: string) => told(id, 'drift_found', { failure: why })
 const asked = async (id: string) => (await stage.tasksOf(id)).map(({ type }) => type.replace('allocation.', ''))
-const syncOf = async (id: string) => (await live.call('asha', 'GET', `/api/v1/allocations/${id}`)).body.runtime_sync.status
+const syncOf = async (id: string) => (await live.ask('asha', readAllocation, { params: { allocation_id: id } })).body.runtime_sync.status
 const later = (id: string, seconds: number) =>
   live.sql(
     'update node_tasks set reported_at = reported_at - make_interval(secs => $2) where allocation_id = $1 and reported_at is not null',
@@ -63,7 +64,7 @@ describe('what a node says is not as it should be', () => {
     const before = await asked(id)
     await told(id, 'drift_restored', { found: 'changed' })
     expect([await asked(id), await syncOf(id)]).toEqual([before, 'applied'])
-    await live.call('asha', 'POST', `/api/v1/allocations/${id}/release`, { body: {} })
+    await live.ask('asha', releaseAllocation, { params: { allocation_id: id }, body: {} })
     await stage.model.settle()
     await found(id, 'unexpected')
     await told(id, 'drift_restored', { found: 'account_left', generation: 0 })
@@ -87,7 +88,7 @@ describe('what a node says is not as it should be', () => {
   test('SG-10 a set that found no account is not asked for alone again', async () => {
     const { id } = await peopled()
     failure = 'no_such_account'
-    await live.call('asha', 'PUT', `/api/v1/allocations/${id}/ssh-keys`, { body: { ssh_key_ids: [] } })
+    await live.ask('asha', replaceAllocationSshKeys, { params: { allocation_id: id }, body: { ssh_key_ids: [] } })
     await stage.model.settle()
     failure = undefined
     const before = await asked(id)

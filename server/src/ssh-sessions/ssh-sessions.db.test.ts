@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { releaseAllocation } from '@gatehouse/contract/allocations'
 import { describe, expect, test } from 'vitest'
 import { stageFixture } from '../../../test/access-stage.ts'
 import { type Alteration, alteredDatabase } from '../../../test/altered-database.ts'
@@ -282,7 +283,7 @@ describe('what is repeated, late or wrong', () => {
     )
     expect([await listed(id), await starts(id)]).toEqual([[], []])
     // A released one was its own: what is told late is heard.
-    await live.call('asha', 'POST', `/api/v1/allocations/${id}/release`, { body: {} })
+    await live.ask('asha', releaseAllocation, { params: { allocation_id: id }, body: {} })
     await stage.model.settle()
     await told(ended(id, 'i.3', his.fingerprint, { end: 'account_removed' }))
     expect(await listed(id)).toMatchObject([{ session_id: 'i.3', end: 'account_removed', user_ids: [user('axel')] }])

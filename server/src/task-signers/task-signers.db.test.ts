@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { listTaskSigners, revokeTaskSigner, rotateTaskSigner } from '@gatehouse/contract/nodes'
 import { describe, expect, test } from 'vitest'
 import { enrolledNode, nodeFixture } from '../../../test/enrolled-node.ts'
 import { fixture } from '../../../test/fixture.ts'
@@ -10,8 +11,6 @@ import { type Placed, placedAllocation, probed, queued } from '../../../test/tas
 const live = serverFixture()
 const other = fixture(() => live.replica())
 nodeFixture(live)
-
-const path = '/api/v1/admin/node-signers'
 const reason = { reason: 'as planned' }
 const settled = async () => {
   await live.tasking.settled()
@@ -19,11 +18,16 @@ const settled = async () => {
 }
 const versions = async () => {
   await settled()
-  return (await live.call('ada', 'GET', path)).body.items as { kid: string; version: number; state: string; grace_until: string | null }[]
+  return (await live.ask('ada', listTaskSigners)).body.items as {
+    kid: string
+    version: number
+    state: string
+    grace_until: string | null
+  }[]
 }
 const inState = async (state: string) => (await versions()).find((each) => each.state === state)
-const rotate = (person = 'ada', url?: string) => live.call(person, 'POST', `${path}/rotate`, { body: reason }, url)
-const revoke = (kid: string, person = 'ada') => live.call(person, 'POST', `${path}/${kid}/revoke`, { body: reason })
+const rotate = (person = 'ada', url?: string) => live.ask(person, rotateTaskSigner, { body: reason, base: url })
+const revoke = (kid: string, person = 'ada') => live.ask(person, revokeTaskSigner, { params: { kid }, body: reason })
 
 describe('versions of the key that signs tasks', () => {
   test('SG-22 there is one that signs and one that nodes know ahead; nothing of a private key is told', async () => {
@@ -72,7 +76,7 @@ describe('versions of the key that signs tasks', () => {
     const { kid } = (await inState('active'))!
     expect((await rotate('alice')).status).toBe(403)
     expect((await revoke(kid, 'alice')).status).toBe(403)
-    expect((await live.call('alice', 'GET', path)).status).toBe(403)
+    expect((await live.ask('alice', listTaskSigners)).status).toBe(403)
     expect(await revoke('A'.repeat(43))).toMatchObject({ status: 404, body: { code: 'signer_not_found' } })
     expect((await inState('active'))!.kid).toBe(kid)
   })

@@ -1,3 +1,4 @@
+import { readProject } from '@gatehouse/contract/projects'
 import { describe, expect, test } from 'vitest'
 import { deafDatabase } from '../../../test/deaf-database.ts'
 import { type Answered, noRateLimits, serverFixture, testKeys, tokenIssuer } from '../../../test/live-server.ts'
@@ -45,7 +46,7 @@ const eventsOf = ({ service_account_id }: Machine) =>
   live.sql<{ action: string }>('select action from audit_logs where actor_id = $1 order by seq', [service_account_id])
 const codes = (answers: readonly Answered[]) => answers.map(({ status, body }) => (status === 200 ? '200' : `${status} ${body.code}`))
 const asBearer = (token: string, base?: string) =>
-  live.call(null, 'GET', `/api/v1/projects/${auroraHome.project_id}`, { headers: { authorization: `Bearer ${token}` } }, base)
+  live.ask(null, readProject, { params: { project_id: auroraHome.project_id }, headers: { authorization: `Bearer ${token}` }, base })
 
 describe('an idempotency key', () => {
   const key = (name: string) => ({ 'idempotency-key': name })

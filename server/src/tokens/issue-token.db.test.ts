@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { createProjectConstraint } from '@gatehouse/contract/constraints'
+import { setProjectPolicyValue } from '@gatehouse/contract/policies'
 import { describe, expect, test } from 'vitest'
 import { type Answered, noRateLimits, seeded, serverFixture, testKeys, tokenIssuer } from '../../../test/live-server.ts'
 import { auroraHome as home, machineWithSecret } from '../../../test/machine-credential.ts'
@@ -144,7 +146,8 @@ describe('limits', () => {
   test('TI-06 TI-07 T12 every limit is policy: a project’s own counts there, the platform’s maximum everywhere', async () => {
     const sa = await machine()
     const policy = (value: number) =>
-      live.call('alice', 'PUT', `/api/v1/projects/${home.project_id}/policies/values/auth.service_account_token_ttl_seconds`, {
+      live.ask('alice', setProjectPolicyValue, {
+        params: { project_id: home.project_id, key: 'auth.service_account_token_ttl_seconds' },
         body: { value, reason: 'shorter' },
       })
     expect((await policy(120)).status).toBe(200)
@@ -279,7 +282,8 @@ describe('the binding', () => {
       await refused()
       await live.sql(`update ${table} set state = 'active' where id = $1`, [id])
     }
-    const rule = await live.call('alice', 'POST', `/api/v1/projects/${home.project_id}/policies/constraints`, {
+    const rule = await live.ask('alice', createProjectConstraint, {
+      params: { project_id: home.project_id },
       body: { key: 'no-tokens', actions: ['auth.token.issue'], condition: { in: { actor_type: ['service_account'] } }, reason: 'none' },
     })
     expect(rule.status).toBe(201)

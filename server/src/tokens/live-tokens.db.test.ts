@@ -1,3 +1,6 @@
+import { restoreProject } from '@gatehouse/contract/projects'
+import { listProjectBindings } from '@gatehouse/contract/role-bindings'
+import { revokeTokens } from '@gatehouse/contract/tokens'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { fixture } from '../../../test/fixture.ts'
 import { liveServer, seeded, serverFixture } from '../../../test/live-server.ts'
@@ -155,7 +158,7 @@ describe('a live token', () => {
 
 const bySql = (text: string, ...values: unknown[]) => live.sql(text, values)
 const revoke = async (body: object, by = 'ada') => {
-  const answered = await live.call(by, 'POST', '/api/v1/auth/tokens/revoke', { body })
+  const answered = await live.ask(by, revokeTokens, { body })
   expect(answered.status, answered.text).toBe(200)
   return answered
 }
@@ -216,7 +219,7 @@ describe('what ends a token', () => {
       expect(ended.status, ended.text).toBeLessThan(300)
       expect(await onAll(access_token)).toEqual(three(after))
       for (const base of all) expect((await one.ask({}, {}, base)).status).toBe(reissued)
-      if (reissued === 403) await live.call('ada', 'POST', `/api/v1/projects/${project.aurora}/restore`, { body: { reason: 'test' } })
+      if (reissued === 403) await live.ask('ada', restoreProject, { params: { project_id: project.aurora }, body: { reason: 'test' } })
     },
   )
 
@@ -343,10 +346,10 @@ describe('what ends a token', () => {
   test('TI-16 the first cut-off of all, before any token was issued, ends none to come', async () => {
     const first = await liveServer()
     try {
-      expect((await first.call('ada', 'POST', '/api/v1/auth/tokens/revoke', { body: { platform: true } })).status).toBe(200)
+      expect((await first.ask('ada', revokeTokens, { body: { platform: true } })).status).toBe(200)
       const { token } = await (await machineOn(first.sql, home)).mint()
       const headers = { authorization: `Bearer ${token}` }
-      expect((await first.call(null, 'GET', `/api/v1/projects/${project.aurora}/role-bindings`, { headers })).status).toBe(200)
+      expect((await first.ask(null, listProjectBindings, { params: { project_id: project.aurora }, headers })).status).toBe(200)
     } finally {
       await first.stop()
     }

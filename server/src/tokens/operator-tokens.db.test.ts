@@ -1,4 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { revokeOperatorCredential } from '@gatehouse/contract/operator-credentials'
+import { deleteSharedRuntime, disableSharedRuntime, enableSharedRuntime } from '@gatehouse/contract/shared-runtimes'
+import { issueServiceAccountToken, listRuntimeTokens, revokeTokens } from '@gatehouse/contract/tokens'
 import { describe, expect, test } from 'vitest'
 import { type Answered, noRateLimits, seeded, serverFixture, tokenIssuer } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
@@ -114,8 +117,8 @@ describe('a token of a runtime’s operator', () => {
     const [by, table] = [user('alice'), 'shared_runtime_operator_credentials']
     await live.sql(`update ${table} set revoked_at = now(), revoked_by = $2, revoke_reason = 'x' where id = $1`, [revoked!.key_id, by])
     await live.sql(`update ${table} set expires_at = now() where id = $1`, [expired!.key_id])
-    await live.call('adam', 'POST', runtimes.one(disabled!.id, '/disable'), { body: because })
-    await live.call('adam', 'DELETE', runtimes.one(deleted!.id), { body: because })
+    await live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: disabled!.id }, body: because })
+    await live.ask('adam', deleteSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: deleted!.id }, body: because })
     const account = await machineWithSecret(live)
     const cases: Record<string, [Answered, string | null]> = {
       'a wrong secret': [await right!.ask({ client_secret: newOperatorSecret().reveal() }), 'wrong_secret'],
@@ -202,7 +205,7 @@ describe('a token of a runtime’s operator', () => {
     // Each class has its own door.
     expect(refused(await ask({ shared_runtime_id: account.service_account_id }))).toEqual(invalid)
     const crossed = { service_account_id: id, key_id: strange, client_secret }
-    expect(refused(await live.call(null, 'POST', '/api/v1/auth/service-account/token', { body: crossed }))).toEqual(invalid)
+    expect(refused(await live.ask(null, issueServiceAccountToken, { body: crossed }))).toEqual(invalid)
   })
 })
 
@@ -211,9 +214,9 @@ describe('what ends it', () => {
     const { id, ask } = await operator()
     const token = (await ask()).body.access_token
     expect(await everywhere(token, id)).toEqual([200, undefined, undefined])
-    await live.call('adam', 'POST', runtimes.one(id, '/disable'), { body: because })
+    await live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because })
     expect(await everywhere(token, id)).toEqual(denied('actor_disabled'))
-    await live.call('adam', 'POST', runtimes.one(id, '/enable'), { body: because }, doors[1])
+    await live.ask('adam', enableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because, base: doors[1] })
     expect(await everywhere(token, id)).toEqual([200, undefined, undefined])
   })
 
@@ -221,7 +224,7 @@ describe('what ends it', () => {
     const { id, key_id, ask } = await operator()
     const token = (await ask()).body.access_token
     expect((await everywhere(token, id))?.[0]).toBe(200)
-    await live.call('adam', 'DELETE', runtimes.one(id), { body: because }, doors[2])
+    await live.ask('adam', deleteSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id }, body: because, base: doors[2] })
     expect(await everywhere(token, id)).toEqual(invalid)
     expect(await live.sql('select revoke_reason from shared_runtime_operator_credentials where id = $1', [key_id])).toEqual([
       { revoke_reason: 'because' },
@@ -235,7 +238,10 @@ describe('what ends it', () => {
     const next = await operatorWithSecret(live, id)
     const [older, newer] = [(await ask()).body.access_token, await next.token()]
     expect([(await everywhere(older, id))?.[0], (await everywhere(newer, id))?.[0]]).toEqual([200, 200])
-    const revoked = await live.call('adam', 'DELETE', runtimes.one(id, `/operator-credentials/${key_id}`), { body: because })
+    const revoked = await live.ask('adam', revokeOperatorCredential, {
+      params: { org_id: org.aurora, shared_runtime_id: id, key_id },
+      body: because,
+    })
     expect(revoked.status).toBe(204)
     expect(await everywhere(older, id)).toEqual(invalid)
     expect(await everywhere(newer, id)).toEqual([200, undefined, undefined])
@@ -261,8 +267,12 @@ describe('what ends it', () => {
   test('TI-16 those who manage the runtime list its tokens and end them: one, of a credential, all, and all before', async () => {
     const { id, key_id, ask } = await operator()
     const list = async () =>
-      (await live.call('adam', 'GET', runtimes.one(id, '/tokens'))).body.items as { id: string; state: string; credential_id: string }[]
-    const end = (body: object, who = 'adam') => live.call(who, 'POST', '/api/v1/auth/tokens/revoke', { body: { ...body, ...because } })
+      (await live.ask('adam', listRuntimeTokens, { params: { org_id: org.aurora, shared_runtime_id: id } })).body.items as {
+        id: string
+        state: string
+        credential_id: string
+      }[]
+    const end = (body: object, who = 'adam') => live.ask(who, revokeTokens, { body: { ...body, ...because } })
     const issued = async () => {
       const { body } = await ask()
       return { token: body.access_token as string, jti: body.credential_session_id as string }
@@ -297,7 +307,7 @@ describe('what ends it', () => {
     const after = await issued()
     await end({ actor, issued_before: instant })
     expect([await everywhere(before.token, id), (await everywhere(after.token, id))?.[0]]).toEqual([invalid, 200])
-    const read = await live.call('ada', 'GET', runtimes.one(id, '/tokens'))
+    const read = await live.ask('ada', listRuntimeTokens, { params: { org_id: org.aurora, shared_runtime_id: id } })
     expect(await recordOf(read)).toMatchObject([{ action: 'auth.token.list_of_shared_runtime', severity: 'high', metadata: { rows: 5 } }])
     expect(read.text).not.toContain(after.token.split('.')[2])
   })
@@ -317,7 +327,7 @@ describe('an operator as an OAuth client', () => {
     expect(claims).toMatchObject({ sub: one.id, actor_type: 'shared_runtime_operator', shared_runtime_id: one.id, client_id: one.key_id })
     expect(claims).not.toHaveProperty('project_id')
     expect((await as(body.access_token, one.id)).status).toBe(200)
-    await live.call('adam', 'POST', runtimes.one(one.id, '/disable'), { body: because })
+    await live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: one.id }, body: because })
     expect(await everywhere(body.access_token, one.id)).toEqual(denied('actor_disabled'))
   })
 
@@ -385,7 +395,7 @@ describe('an operator as an OAuth client', () => {
       ])
     }
     expect((await as(token, one.id)).status).toBe(200)
-    await live.call('adam', 'POST', runtimes.one(one.id, '/disable'), { body: because })
+    await live.ask('adam', disableSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: one.id }, body: because })
     expect((await account.introspect({ token })).body).toEqual({ active: false })
   })
 

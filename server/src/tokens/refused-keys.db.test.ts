@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { revokeServiceAccountKey } from '@gatehouse/contract/service-accounts'
+import { issueServiceAccountToken } from '@gatehouse/contract/tokens'
 import { beforeEach, expect, test } from 'vitest'
 import { holdingChain } from '../../../test/holding-chain.ts'
 import { type Answered, seeded, serverFixture } from '../../../test/live-server.ts'
-import { machineWithSecret, tokenPath } from '../../../test/machine-credential.ts'
+import { machineWithSecret } from '../../../test/machine-credential.ts'
 
 const live = serverFixture()
 beforeEach(async () => {
@@ -17,13 +19,19 @@ const denialsOf = (key_id: string) => live.sql<{ why: string; attempts: number }
 const said = ({ status, body }: Answered) => `${status} ${body.code}`
 const unknown = () => {
   const body = { service_account_id: randomUUID(), key_id: randomUUID(), client_secret: 'x' }
-  return live.call(null, 'POST', tokenPath, { body })
+  return live.ask(null, issueServiceAccountToken, { body })
 }
 
 test('TI-12 whoever uses a revoked key with its right secret is in the record each time, however many guess at the same key', async () => {
   const sa = await machineWithSecret(live)
-  const key = `/api/v1/projects/${seeded.project.aurora}/service-accounts/${sa.service_account_id}/keys/${sa.key_id}`
-  expect((await live.call('aldo', 'DELETE', key, { body: { reason: 'leaked' } })).status).toBe(204)
+  expect(
+    (
+      await live.ask('aldo', revokeServiceAccountKey, {
+        params: { project_id: seeded.project.aurora, service_account_id: sa.service_account_id, key_id: sa.key_id },
+        body: { reason: 'leaked' },
+      })
+    ).status,
+  ).toBe(204)
   for (let n = 0; n < 12; n += 1) expect(said(await sa.ask({ client_secret: 'x' }))).toBe('401 token_invalid')
   for (let n = 0; n < 5; n += 1) expect(said(await sa.ask())).toBe('401 token_invalid')
   const rows = await denialsOf(sa.key_id)

@@ -1,3 +1,5 @@
+import { listProjectBindings } from '@gatehouse/contract/role-bindings'
+import { revokeTokens } from '@gatehouse/contract/tokens'
 import { describe, expect, test } from 'vitest'
 import { fixture } from '../../../test/fixture.ts'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
@@ -9,9 +11,9 @@ const home = { org_id: org.aurora, project_id: project.aurora }
 const live = serverFixture()
 const machine = fixture(() => machineOn(live.sql, home))
 
-const revoke = (by: string | null, body: object, headers = {}) => live.call(by, 'POST', '/api/v1/auth/tokens/revoke', { body, headers })
+const revoke = (by: string | null, body: object, headers = {}) => live.ask(by, revokeTokens, { body, headers })
 const isLive = async (token: string) =>
-  (await live.call(null, 'GET', `/api/v1/projects/${project.aurora}/role-bindings`, { headers: { authorization: `Bearer ${token}` } }))
+  (await live.ask(null, listProjectBindings, { params: { project_id: project.aurora }, headers: { authorization: `Bearer ${token}` } }))
     .status === 200
 const list = (by: string, path = '') => live.call(by, 'GET', `/api/v1/projects/${project.aurora}/tokens${path}`)
 

@@ -2,6 +2,8 @@ import { mkdtemp, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { gunzipSync } from 'node:zlib'
+import { updateOrganization } from '@gatehouse/contract/organizations'
+import { depositRuntimeCredential } from '@gatehouse/contract/runtime-credentials'
 import { afterEach, expect, inject, test } from 'vitest'
 import { accessStage } from '../../../../test/access-stage.ts'
 import { seeded, serverFixture, testKeys } from '../../../../test/live-server.ts'
@@ -59,7 +61,10 @@ const fillRuntime = async () => {
   await runtimes.attach(id, seeded.project.aurora)
   const members = [{ name: 'kept', role: 'worker', state: 'ready', allocation_id: null }]
   await runtimes.operate(id, 'PUT', '/members', { sequence: 1, members })
-  await live.call('adam', 'POST', runtimes.one(id, '/credentials'), { body: { name: 'kept', secret: 'kept' } })
+  await live.ask('adam', depositRuntimeCredential, {
+    params: { org_id: seeded.org.aurora, shared_runtime_id: id },
+    body: { name: 'kept', secret: 'kept' },
+  })
   expect((await runtimes.operate(id, 'POST', '/credential-deliveries', { name: 'kept' })).status).toBe(201)
 }
 
@@ -67,7 +72,7 @@ const fillRuntime = async () => {
 const fillAll = async () => {
   const { org, project, user } = seeded
   const body = { body: { name: 'Kept' }, headers: { 'idempotency-key': 'once' } }
-  expect((await live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, body)).status).toBe(200)
+  expect((await live.ask('alice', updateOrganization, { params: { org_id: org.aurora }, ...body })).status).toBe(200)
   const [role, version] = ['0190aaaa-0000-7000-8000-000000000001', '0190aaaa-0000-7000-8000-000000000002']
   await live.sql(`with custom as (insert into role_definitions (id, scope_type, project_id, name, is_builtin, current_version_id, created_at)
                                   values ('${role}', 'project', '${project.aurora}', 'custom', false, '${version}', '2026-01-01T00:00:00.123456Z'))
@@ -167,7 +172,8 @@ test('HO-08 a backup is of one moment, though the server goes on working', async
     },
   })
   const working = (async () => {
-    for (let n = 0; !isOver; n += 1) await live.call('alice', 'PATCH', `/api/v1/orgs/${seeded.org.aurora}`, { body: { name: `Name ${n}` } })
+    for (let n = 0; !isOver; n += 1)
+      await live.ask('alice', updateOrganization, { params: { org_id: seeded.org.aurora }, body: { name: `Name ${n}` } })
   })()
   const count = async () => Number((await live.sql('select count(*) as n from audit_logs'))[0]!.n)
   const before = await count()

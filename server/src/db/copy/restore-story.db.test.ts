@@ -1,4 +1,7 @@
 import { join } from 'node:path'
+import { removeOrganizationMember } from '@gatehouse/contract/members'
+import { updateOrganization } from '@gatehouse/contract/organizations'
+import { disableUser } from '@gatehouse/contract/users'
 import { expect, inject, test } from 'vitest'
 import { fixture } from '../../../../test/fixture.ts'
 import { seeded, serverFixture, testKeys } from '../../../../test/live-server.ts'
@@ -48,7 +51,7 @@ const standing = async (url: string) =>
 
 test('HO-08 J10 yesterday’s backup is not believed until it is accepted, and then begins a new epoch', async () => {
   // Yesterday: work, a checkpoint, a backup.
-  const rename = (name: string) => live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, { body: { name } })
+  const rename = (name: string) => live.ask('alice', updateOrganization, { params: { org_id: org.aurora }, body: { name } })
   expect((await rename('Yesterday')).status).toBe(200)
   const { log, verify: verifyLive } = await checkpointsOf(live.database)
   expect(await writeCheckpoint(live.database, log)).toBe(1)
@@ -56,8 +59,10 @@ test('HO-08 J10 yesterday’s backup is not believed until it is accepted, and t
   const made = await backup({ ownerUrl: live.clone.ownerUrl, to: from })
 
   // Today: a member is removed, a user disabled, and the next checkpoint remembers it.
-  expect((await live.call('alice', 'DELETE', `/api/v1/orgs/${org.aurora}/members/${user('adam')}`)).status).toBe(204)
-  expect((await live.call('ada', 'POST', `/api/v1/admin/users/${user('bella')}/disable`, { body: { reason: 'left' } })).status).toBe(200)
+  expect(
+    (await live.ask('alice', removeOrganizationMember, { params: { org_id: org.aurora, user_id: user('adam') }, body: {} })).status,
+  ).toBe(204)
+  expect((await live.ask('ada', disableUser, { params: { user_id: user('bella') }, body: { reason: 'left' } })).status).toBe(200)
   expect(await writeCheckpoint(live.database, log)).toBe(2)
   expect((await verifyLive()).faults).toEqual([])
   expect(await standing(live.clone.ownerUrl)).toEqual({ is_member: false, is_disabled: true })

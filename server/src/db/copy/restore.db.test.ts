@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { readMe } from '@gatehouse/contract/users'
 import { afterEach, expect, inject, test } from 'vitest'
 import { seeded, serverFixture } from '../../../../test/live-server.ts'
 import { type ClonedDatabase, cloneDatabase } from '../../../../test/postgres.ts'
@@ -118,7 +119,7 @@ test('HO-08 what is no backup, or of a format we do not know, is one sentence an
 
 test('HO-08 a database that is in use, or that a server is connected to, is not restored into', async () => {
   // A server that nobody asked for a while has let its connections go.
-  await live.call('alice', 'GET', '/api/v1/me')
+  await live.ask('alice', readMe)
   await expect(into(live.clone)).rejects.toThrow(`The role ${appRole()} is still connected to the database`)
   const target = await fresh()
   await into(target)
