@@ -32,7 +32,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
-    setupFiles: ['test/seeded-chance.ts'],
+    setupFiles: ['test/account.ts', 'test/seeded-chance.ts'],
     projects: [
       { extends: true, test: { name: 'unit', include: inTier('.test'), exclude: [...dbTests, ...e2eTests, ...leftOut] } },
       { extends: true, test: { name: 'db', include: inTier('.db.test'), exclude: leftOut, globalSetup } },

@@ -28,6 +28,7 @@ import { composed, taskSubscribers } from '../server/src/wiring.ts'
 import { type Answer, type Asked, requestOf } from './ask.ts'
 import { fixture } from './fixture.ts'
 import { cloneDatabase } from './postgres.ts'
+import { spend } from './spent.ts'
 import { unhurried } from './unhurried.ts'
 
 export interface Answered {
@@ -61,11 +62,7 @@ export const tokenIssuer = { url: 'https://gatehouse.test', audience: 'gpuaas-ap
 
 type Broken = Partial<ServerParts> | ((parts: ServerParts) => ServerParts)
 
-/**
- * The real server on a real port with a database and an issuer of its own. A test of a broken product passes a broken part: the
- * server itself has no switch for it.
- */
-export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking> = {}, { is_own_issuer = false } = {}) => {
+const startServer = async (broken: Broken = {}, signing: Partial<KeyMaking> = {}, { is_own_issuer = false } = {}) => {
   const clone = await cloneDatabase()
   const issuer = await localIssuer()
   await seedDevelopment({ databaseUrl: clone.appUrl, issuer: issuer.issuer, keys: testKeys })
@@ -222,7 +219,14 @@ export const liveServer = async (broken: Broken = {}, signing: Partial<KeyMaking
   }
 }
 
-export type LiveServer = Awaited<ReturnType<typeof liveServer>>
+/**
+ * The real server on a real port with a database and an issuer of its own. A test of a broken product passes a broken part: the
+ * server itself has no switch for it.
+ */
+export const liveServer = (...asked: Parameters<typeof startServer>): ReturnType<typeof startServer> =>
+  spend('server set-up', () => startServer(...asked))
+
+export type LiveServer = Awaited<ReturnType<typeof startServer>>
 
 interface ServerSettings {
   /** Parts of the product that this file replaces. */

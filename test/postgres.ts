@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { beforeAll, inject } from 'vitest'
 import { fixture } from './fixture.ts'
+import { spend } from './spent.ts'
 import { asSuperuser, type TestPostgres } from './superuser.ts'
 
 declare module 'vitest' {
@@ -23,7 +24,9 @@ const isBeingAccessed = (error: unknown): boolean => (error as { code?: string }
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
 /** A database of one's own: migrated, without rows but those that migrations write. Two workers may ask at once. */
-export const cloneDatabase = async (): Promise<ClonedDatabase> => {
+export const cloneDatabase = (): Promise<ClonedDatabase> => spend('database set-up', copyTemplate)
+
+const copyTemplate = async (): Promise<ClonedDatabase> => {
   const { superuserUrl, template, owner, app } = inject('postgres')
   const name = `gatehouse_test_${randomBytes(6).toString('hex')}`
   await asSuperuser(superuserUrl, async (client) => {

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { accountPath, accountTable, accountVariable, readAccounts } from './test/account.ts'
 import { checks } from './test/checks.ts'
 import { neededProjects } from './test/needed-projects.ts'
 import { hasPart, isPart, partNames, parts } from './test/parts.ts'
 import { runAloud } from './test/run.ts'
 import { runChecks } from './test/run-checks.ts'
 import { judgeSkips } from './test/skips.ts'
-import { slowestOf } from './test/slowest.ts'
 import { seedIn, seedVariable, type Tier, tierVariable } from './test/tier.ts'
 import { compare, summaryOf } from './trace/compare.ts'
 import { readElsewhere } from './trace/elsewhere.ts'
@@ -71,7 +72,9 @@ const runTests = async (tier: Tier): Promise<TestResult[]> => {
   const path = resultsPath(filtered ? 'filtered' : tier)
   await rm(path, { force: true })
   const reporters = ['--reporter=tools/test/progress.ts', '--reporter=json', `--outputFile.json=${path}`]
-  const env = { [tierVariable]: tier, [seedVariable]: seed }
+  const account = accountPath(filtered ? 'filtered' : tier)
+  await rm(account, { force: true })
+  const env = { [tierVariable]: tier, [seedVariable]: seed, [accountVariable]: resolve(account) }
   const projects = (neededProjects(filter) ?? []).map((project) => `--project=${project}`)
   const { ok, seconds } = await runAloud(['node_modules/vitest/vitest.mjs', 'run', ...reporters, ...projects, ...filter], env)
   const results = existsSync(path) ? await readResults(path) : []
@@ -80,8 +83,8 @@ const runTests = async (tier: Tier): Promise<TestResult[]> => {
     if (outcome === 'failed') failures.push(`${file}: ${name}`)
   }
   if (results.length > 0 && !filtered) {
-    heading('slowest ten files')
-    for (const line of await slowestOf(path)) console.log(line)
+    heading('where the time went, in seconds: all files together, and the slowest ten')
+    for (const line of accountTable(readAccounts(account))) console.log(line)
   }
   console.log(`tests took ${seconds.toFixed(1)} s`)
   if (results.length === 0) fail('no test ran')

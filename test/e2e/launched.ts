@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { spend } from '../spent.ts'
 
 interface Where {
   readonly cwd: string
@@ -33,8 +34,12 @@ export const launcher = () => {
   return { launch, endAll }
 }
 
+type Launched = ReturnType<ReturnType<typeof launcher>['launch']>
+
 /** Where a server says that it listens; what it says in place of that is the reason why it does not. */
-export const addressOf = async ({ child, heard }: ReturnType<ReturnType<typeof launcher>['launch']>): Promise<string> => {
+export const addressOf = (launched: Launched): Promise<string> => spend('process starts', () => untilListening(launched))
+
+const untilListening = async ({ child, heard }: Launched): Promise<string> => {
   const began = performance.now()
   for (;;) {
     const found = /Server listening at (http:\/\/[\d.:]+)/.exec(heard.out)?.[1]

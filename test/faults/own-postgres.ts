@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { freePort } from '../../server/src/db/embedded/free-port.ts'
 import { type Postgres, startPostgres } from '../../server/src/db/embedded/postgres.ts'
 import { prepareDatabase } from '../../server/src/prepare-database.ts'
+import { spend } from '../spent.ts'
 
 /** A PostgreSQL for one test alone, to be killed and started again. Commits are real; only a power cut is not provided for. */
 export const ownPostgres = async ({ folder, settings = {} }: { folder?: string; settings?: Record<string, string> } = {}) => {
@@ -11,7 +12,7 @@ export const ownPostgres = async ({ folder, settings = {} }: { folder?: string; 
   chmodSync(parent, 0o755)
   const port = await freePort()
   const request = { dataDir: join(parent, 'data'), port, settings: { fsync: 'off', max_connections: '100', ...settings } }
-  let running: Postgres = await startPostgres(request)
+  let running: Postgres = await spend('process starts', () => startPostgres(request))
   const { appUrl, ownerUrl, superuserUrl } = running
   await prepareDatabase({ ownerUrl, appRole: new URL(appUrl).username })
   return {

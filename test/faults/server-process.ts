@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { IssuerSettings } from '../../server/src/principals/oidc/issuer-settings.ts'
+import { spend } from '../spent.ts'
 import type { Build } from './builds.ts'
 import type { Point } from './statement-faults.ts'
 
@@ -40,7 +41,9 @@ const calling = (url: string, name: string): string => {
 }
 
 /** A real server in a process of its own, on a free port. */
-export const startServerProcess = async (settings: Settings) => {
+export const startServerProcess = (settings: Settings) => spend('process starts', () => forkServer(settings))
+
+const forkServer = async (settings: Settings) => {
   started += 1
   const name = `gatehouse-${process.pid}-${started}`
   const child = fork(entry, [], { execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: { NODE_COMPILE_CACHE: compiled } })
