@@ -47,7 +47,7 @@ const layout = {
 writeFileSync(config, JSON.stringify({ state_dir: state, layout }))
 
 const ask = (...args: readonly string[]) =>
-  promisify(execFile)(systemNode, [file, ...args, '--config', config], { ...plain, timeout: 10_000 }).then(
+  promisify(execFile)(systemNode, [file, ...args, '--config', config], { ...plain, timeout: 60_000 }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }) => ({ code, stdout, stderr }) as { code: number; stdout: string; stderr: string },
   )
@@ -84,7 +84,7 @@ test('SG-22 one file enrols, runs and answers on the system’s own Node, with n
     async () =>
       expect(JSON.parse((await ask('status', '--json')).stdout)).toMatchObject({ is_running: true, server: { state: 'connected' } }),
     {
-      timeout: 15_000,
+      timeout: 60_000,
       interval: 200,
     },
   )
@@ -108,12 +108,12 @@ test('SG-22 one file enrols, runs and answers on the system’s own Node, with n
 
 test('the agent that was killed leaves nothing that keeps the next one out', async () => {
   const first = run()
-  await vi.waitFor(async () => expect((await ask('status')).code).toBe(0), { timeout: 10_000, interval: 200 })
+  await vi.waitFor(async () => expect((await ask('status')).code).toBe(0), { timeout: 60_000, interval: 200 })
   first.child.kill('SIGKILL')
   await once(first.child, 'exit')
   expect((await ask('status')).code).toBe(3)
   const second = run()
-  await vi.waitFor(async () => expect((await ask('status')).code).toBe(0), { timeout: 10_000, interval: 200 })
+  await vi.waitFor(async () => expect((await ask('status')).code).toBe(0), { timeout: 60_000, interval: 200 })
   second.child.kill('SIGTERM')
   expect(await once(second.child, 'exit')).toEqual([0, null])
 })

@@ -32,7 +32,7 @@ const start = (folder: string, ...how: readonly string[]): ChildProcess => {
 const path = '/api/v1/allocations'
 const stateOf = async (id: string) => (await live.call('amara', 'GET', `${path}/${id}`)).body.state
 const untilState = (id: string, state: string) =>
-  vi.waitFor(async () => expect(await stateOf(id)).toBe(state), { timeout: 20_000, interval: 100 })
+  vi.waitFor(async () => expect(await stateOf(id)).toBe(state), { timeout: 100_000, interval: 100 })
 
 const steps = [
   'before what is begun is kept',

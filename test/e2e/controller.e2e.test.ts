@@ -98,7 +98,7 @@ const start = (environment: Record<string, string>, ...words: string[]) => {
       .slice(0, -1)
       .map((line) => Object.fromEntries([...line.matchAll(/(\w+)=("[^"]*"|\S+)/g)].map(([, name, value]) => [name!, value!])))
   const rounds = () => lines().filter(({ sequence }) => sequence !== undefined)
-  const until = (seen: () => boolean) => vi.waitFor(() => expect(seen(), text).toBe(true), { timeout: 30_000, interval: 50 })
+  const until = (seen: () => boolean) => vi.waitFor(() => expect(seen(), text).toBe(true), { timeout: 100_000, interval: 50 })
   return {
     text: () => text,
     lines,

@@ -8,6 +8,7 @@ import { type LocalIssuer, localIssuer, signText } from '../../server/src/princi
 import { seeded } from '../live-server.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 import { asSuperuser } from '../superuser.ts'
+import { isWhole } from '../sweep.ts'
 import { addressOf, launcher } from './launched.ts'
 
 const project = join(import.meta.dirname, '../..')
@@ -102,7 +103,7 @@ describe('an installation and its operator', () => {
     const file = join(folder, 'backup.gz')
     expect(await operate(['backup', file])).toMatchObject({ code: 0 })
     expect((await ask(server.url, 'alice', 'DELETE', `${aurora}/members/${seeded.user('anna')}`)).status).toBe(204)
-    await expect.poll(() => signedAt(seeded.org.aurora), { timeout: 10_000 }).toBe(4)
+    await expect.poll(() => signedAt(seeded.org.aurora)).toBe(4)
     expect(await operate(['verify'])).toMatchObject({ code: 0, text: expect.stringContaining('nothing was changed') })
     expect(await operate(['accept-restore', '--reason', 'a slip'])).toMatchObject({
       code: 2,
@@ -114,7 +115,7 @@ describe('an installation and its operator', () => {
       text: expect.stringContaining('epoch 2'),
     })
 
-    for (const epoch of [3, 4]) {
+    for (const epoch of isWhole ? [3, 4] : [3]) {
       const fresh = await newDatabase()
       expect(await operate(['restore', file], fresh)).toMatchObject({ code: 0 })
       expect(await refusal(fresh)).toMatchObject({ code: 1, text: expect.stringContaining('it was restored from a backup') })
@@ -136,7 +137,7 @@ describe('an installation and its operator', () => {
     await asSuperuser(clone.ownerUrl, async (client) => {
       await client.query('create table old_logs as table audit_logs; create table old_heads as table audit_heads')
       expect((await ask(server.url, 'alice', 'DELETE', `${aurora}/members/${seeded.user('anna')}`)).status).toBe(204)
-      await expect.poll(() => signedAt(seeded.org.aurora), { timeout: 10_000 }).toBe(3)
+      await expect.poll(() => signedAt(seeded.org.aurora)).toBe(3)
       const signed = lines().length
       await client.query(`begin; truncate audit_logs, audit_heads; insert into audit_logs select * from old_logs; insert into audit_heads select * from old_heads;
         update tenant_memberships set deleted_at = null, deleted_by = null, delete_reason = null; commit`)

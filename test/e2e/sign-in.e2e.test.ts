@@ -201,7 +201,7 @@ const run = (env: Record<string, string>) => {
     said += text
   })
   const ended = once(child, 'close').then(([code]) => ({ code, said }))
-  const isReady = () => expect.poll(() => said, { timeout: 20_000 }).toContain('ready\n')
+  const isReady = () => expect.poll(() => said).toContain('ready\n')
   return { child, ended, isReady }
 }
 

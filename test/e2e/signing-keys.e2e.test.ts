@@ -58,4 +58,4 @@ test('TI-14 a server whose transit engine is sealed starts without keys, makes t
   expect(here.kids).toHaveLength(2)
   expect(here.kids.filter((kid) => first.kids.includes(kid))).toHaveLength(1)
   expect(engine.undocumented).toEqual([])
-}, 180_000)
+})

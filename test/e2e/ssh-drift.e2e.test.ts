@@ -29,8 +29,7 @@ describe.skipIf(!hasPart('sshd'))('a node that is not as it should be (needs ssh
     const { id, username } = await place.allocation('asha', node.sku, [hers])
     const grant = await place.grant('asha', id, 'axel', his)
     const said = async () => [(await place.allocationOf(id)).runtime_sync.status, (await place.seen(id, grant)).runtime_sync.status]
-    const untilSaid = (status: string) =>
-      place.until(`both are ${status}`, async () => (await said()).every((each) => each === status), 60_000)
+    const untilSaid = (status: string) => place.until(`both are ${status}`, async () => (await said()).every((each) => each === status))
     expect(await said()).toEqual(['applied', 'applied'])
 
     const { config } = node.sshd.layout.sshd
@@ -46,5 +45,5 @@ describe.skipIf(!hasPart('sshd'))('a node that is not as it should be (needs ssh
     await place.until('said of the account', async () => !(await said()).includes('applied'))
     await untilSaid('applied')
     for (const pair of [hers, his]) expect(await logIn(node.sshd, username, pair)).toMatchObject({ code: 0 })
-  }, 180_000)
+  })
 })

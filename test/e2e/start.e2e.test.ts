@@ -145,10 +145,9 @@ test('HO-01 the printed lines sign a person in and make an authorized call; Ctrl
   expect(first.output()).toContain('Stopped. The data is kept.')
   expect(processesNaming(folder)).toEqual([])
 
-  const began = Date.now()
   // The provider moves to another port, as somebody whose port was taken would be told to do.
   const second = await bringUp({ ...env, GATEHOUSE_IDP_PORT: String(await freePort()) })
-  expect(Date.now() - began).toBeLessThan(15_000)
+  expect(second.output()).not.toContain('initialising the database')
   expect(second.output()).toContain('the schema is up to date')
   expect(await ask(superuserUrl(stateDir, dbPort), "select count(*) from pg_namespace where nspname = 'kept_by_test'")).toEqual(['1'])
   expect(pasted(second)).toMatchObject({ id: alice.id })

@@ -48,7 +48,7 @@ const logInOnce = (
     const child = execFile(
       '/usr/bin/ssh',
       [...argsFor(sshd, username, pair, more), command],
-      { timeout: 30_000 },
+      { timeout: 100_000 },
       (error, stdout, stderr) => {
         resolve({ code: error ? (typeof error.code === 'number' ? error.code : 254) : 0, said: `${stdout}${stderr}`.trim() })
       },
@@ -124,7 +124,7 @@ const stayInOnce = async (sshd: Pick<PrivateSshd, 'port'>, username: string, pai
     ended,
     close: async () => {
       child.stdin.end()
-      const late = setTimeout(() => child.kill(), 3000)
+      const late = setTimeout(() => child.kill(), 30_000)
       await ended
       clearTimeout(late)
     },

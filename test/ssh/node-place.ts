@@ -81,7 +81,7 @@ export const nodePlace = async (world: FaultWorld) => {
 
   const path = '/api/v1/allocations'
   const allocationOf = (id: string) => done(200, 'amara', 'GET', `${path}/${id}`)
-  const until = async (what: string, check: () => Promise<boolean>, timeout_ms = 30_000) => {
+  const until = async (what: string, check: () => Promise<boolean>, timeout_ms = 100_000) => {
     for (const deadline = Date.now() + timeout_ms; Date.now() < deadline; ) {
       if (await check()) return
       await pause(25)

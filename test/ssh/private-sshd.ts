@@ -23,8 +23,11 @@ import { freePort } from '../../server/src/db/embedded/free-port.ts'
 const listens = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
-    setTimeout(() => socket.destroy(), 200)
+    const say = (is_heard: boolean) => {
+      socket.destroy()
+      resolve(is_heard)
+    }
+    socket.once('connect', () => say(true)).once('error', () => say(false))
   })
 
 export interface PrivateSshd {
