@@ -136,7 +136,6 @@ test('HO-07 a second signal ends the waiting, not the requests', async () => {
   await live.sql('select seq from audit_heads where chain_id = $1 for update', [org.aurora])
   const slow = live.call('alice', 'PATCH', `/api/v1/orgs/${org.aurora}`, { body: { name: 'Slow' } }, url)
   await sleep(300)
-  const signalled = performance.now()
   signal('SIGINT')
   await expect.poll(() => isRefused(url)).toBe(true)
   await live.sql('commit')
