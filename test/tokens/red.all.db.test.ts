@@ -1,37 +1,14 @@
-import { beforeAll, describe, expect, test } from 'vitest'
-import { fixture } from '../fixture.ts'
-import { noRateLimits, serverFixture } from '../live-server.ts'
-import { attacksOnIssuer } from './attacks-on-issuer.ts'
-import { attacksOnOperators } from './attacks-on-operators.ts'
-import { attacksOnValidator } from './attacks-on-validator.ts'
-import { startBuilds } from './builds.ts'
+import { describe, expect, test } from 'vitest'
 import { faults } from './faults.ts'
+import { attacks, trialFixture } from './trial.ts'
 
-const attacks = { ...attacksOnValidator, ...attacksOnIssuer, ...attacksOnOperators }
-
-const live = serverFixture({
-  policies: { ...noRateLimits, 'auth.wrong_secret.first_delay_milliseconds': 5, 'auth.wrong_secret.longest_delay_milliseconds': 20 },
-})
-const builds = fixture(
-  () => startBuilds(live),
-  (started) => started.stop(),
-)
-
-describe('the product as it is', () => {
-  let url: string
-  beforeAll(async () => {
-    url = await builds.serve([])
-  })
-
-  test.for(Object.entries(attacks))('%s: nothing is found', async ([, attack]) => {
-    expect(await attack({ live, url, lineOf: builds.lineOf })).toEqual([])
-  })
-})
+const { live, builds } = trialFixture()
 
 const each = Object.entries(faults).flatMap(([name, broken]) =>
   Object.entries(broken).map(([what, changes]) => [name as keyof typeof attacks, what, changes] as const),
 )
 
+/** The control of attacks.db.test.ts: the same attacks, against a product with one fault. */
 describe('the product with a fault', () => {
   test.for(each)('%s: it is found when %s', async ([name, , changes]) => {
     const url = await builds.serve(changes)
