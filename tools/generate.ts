@@ -5,6 +5,7 @@ import { differenceOf } from './generate/difference.ts'
 import type { Document } from './generate/document.ts'
 import { endpointsDocument } from './generate/endpoints.ts'
 import { evidenceDocument } from './generate/evidence.ts'
+import { guardsDocument } from './generate/guards.ts'
 import { openapiDocument } from './generate/openapi.ts'
 import { operatorAllowlistDocument } from './generate/operator-allowlist.ts'
 import { permissionMatrixDocument } from './generate/permission-matrix.ts'
@@ -22,6 +23,7 @@ const documents: readonly Document[] = [
   configDocument,
   schemaDocument,
   evidenceDocument,
+  guardsDocument,
 ]
 
 const onlyCheck = process.argv.includes('--check')
