@@ -98,6 +98,7 @@ const startServer = async (broken: Broken = {}, signing: Partial<KeyMaking> = {}
       database_url: clone.appUrl,
       subscribers: taskSubscribers,
       onError: () => {},
+      look_ms: unhurried.look_ms,
     })
     await tasking.tendSigners()
     const parts: ServerParts = {
