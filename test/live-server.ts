@@ -62,7 +62,11 @@ export const tokenIssuer = { url: 'https://gatehouse.test', audience: 'gpuaas-ap
 
 type Broken = Partial<ServerParts> | ((parts: ServerParts) => ServerParts)
 
-const startServer = async (broken: Broken = {}, signing: Partial<KeyMaking> = {}, { is_own_issuer = false } = {}) => {
+const startServer = async (
+  broken: Broken = {},
+  signing: Partial<KeyMaking> = {},
+  { is_own_issuer = false, patience_ms = unhurried.patience_ms } = {},
+) => {
   const clone = await cloneDatabase()
   const issuer = await localIssuer()
   await seedDevelopment({ databaseUrl: clone.appUrl, issuer: issuer.issuer, keys: testKeys })
@@ -98,6 +102,7 @@ const startServer = async (broken: Broken = {}, signing: Partial<KeyMaking> = {}
       database_url: clone.appUrl,
       subscribers: taskSubscribers,
       onError: () => {},
+      look_ms: unhurried.look_ms,
     })
     await tasking.tendSigners()
     const parts: ServerParts = {
@@ -113,7 +118,7 @@ const startServer = async (broken: Broken = {}, signing: Partial<KeyMaking> = {}
         keys: { want: keySetSource(ring), sign: createSigner({ ring, transit: tending.transit }), tendSoon },
         nodes,
         tasks: tasking.tasks,
-        patience_ms: unhurried.patience_ms,
+        patience_ms,
       }),
       duplicate_wait_ms: unhurried.duplicate_wait_ms,
       logger: false,
@@ -234,6 +239,8 @@ interface ServerSettings {
   readonly signing?: Partial<KeyMaking>
   /** It issues tokens under the address that it listens on, as stock OAuth clients expect. */
   readonly is_own_issuer?: boolean
+  /** How long a caller waits for a token, where that is tried. */
+  readonly patience_ms?: number
   readonly policies?: { readonly [_ in PolicyKey]?: unknown }
 }
 
@@ -247,9 +254,9 @@ export const noRateLimits = {
 
 /** The server that all tests of a file share; `prepare` is what else they need before the first of them. */
 export const serverFixture = (settings: ServerSettings = {}, prepare?: (live: LiveServer) => unknown): LiveServer => {
-  const { parts, signing, is_own_issuer = false, policies = {} } = settings
+  const { parts, signing, is_own_issuer = false, patience_ms = unhurried.patience_ms, policies = {} } = settings
   const live = fixture(
-    () => liveServer(parts, signing, { is_own_issuer }),
+    () => liveServer(parts, signing, { is_own_issuer, patience_ms }),
     (started) => started.stop(),
   )
   beforeAll(async () => {

@@ -9,5 +9,7 @@ export const unhurried = {
   tokens: { timeout_ms: unhurried_ms },
   fresh: { limit_ms: unhurried_ms },
   patience_ms: unhurried_ms,
+  /** Who waits for a word hears it, or waits too long: nobody finds by looking what was not said. */
+  look_ms: { listening: 10 * unhurried_ms, deaf: 1000 },
   duplicate_wait_ms: unhurried_ms / 2,
 }

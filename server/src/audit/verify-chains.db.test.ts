@@ -2,6 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto'
 import { readOrganization, updateOrganization } from '@gatehouse/contract/organizations'
 import { describe, expect, test } from 'vitest'
 import { seeded, serverFixture, testKeys } from '../../../test/live-server.ts'
+import { seededNumber } from '../../../test/sweep.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import { auditKey } from '../installation/own-secrets.ts'
 import { rowsAfter } from './audit-queries.ts'
@@ -188,7 +189,7 @@ test('AU-02 a thousand random edits, every one found at its place', async () => 
   const all = await live.sql<{ chain_id: string; seq: number }>('select chain_id, seq::int from audit_logs')
   const columns = ['correlation_id', 'actor_type', 'resource_type', 'action', 'resource_id', 'platform_role']
   for (let n = 0; n < 1000; n += 1) {
-    const { chain_id, seq } = all[Math.floor(Math.random() * all.length)]!
+    const { chain_id, seq } = all[seededNumber(`edit ${n}`) % all.length]!
     const column = columns[n % columns.length]!
     const [before] = await live.sql<Record<string, string>>(
       `update audit_logs a set ${column} = 'edited ' || $3 from (select ${column} as was from audit_logs where chain_id = $1 and seq = $2) b

@@ -6,6 +6,7 @@ import { ada, type Client, dead, exchangesOn, refused, said } from '../../../tes
 import { noRateLimits, serverFixture, testKeys, tokenIssuer } from '../../../test/live-server.ts'
 import { auroraHome } from '../../../test/machine-credential.ts'
 import { oauthClient } from '../../../test/oauth-client.ts'
+import { unhurried } from '../../../test/unhurried.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import { keySetSource } from '../keys/key-set.ts'
 import { createSigner } from '../keys/signer.ts'
@@ -170,7 +171,7 @@ describe('what changes while it is being exchanged', () => {
           return sign(...asked)
         },
       }
-      const own: IssuerParts = { ...parts, keys, issuer: tokenIssuer, ...changed }
+      const own: IssuerParts = { ...parts, patience_ms: unhurried.patience_ms, keys, issuer: tokenIssuer, ...changed }
       const useProof = proofUsing(own.database)
       const holders = holding(useProof, tokenIssuer.url)
       const routes = oauthWith({ ...own, ...gateAndIssuer(own), useProof, holders, identify: parts.identify }).routes

@@ -1,8 +1,10 @@
 import { readProject } from '@gatehouse/contract/projects'
 import { describe, expect, test } from 'vitest'
 import { deafDatabase } from '../../../test/deaf-database.ts'
+import { holdingChain } from '../../../test/holding-chain.ts'
 import { type Answered, noRateLimits, serverFixture, testKeys, tokenIssuer } from '../../../test/live-server.ts'
 import { auroraHome, machineWithSecret } from '../../../test/machine-credential.ts'
+import { unhurried } from '../../../test/unhurried.ts'
 import { verifyChains } from '../audit/verify-chains.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import type { ServerParts } from '../http/server.ts'
@@ -23,7 +25,12 @@ const sign = createSigner({ ring, transit: null })
 /** One more server whose issuer has other parts than it should. */
 const issuingWith = async (changed: Partial<IssuerParts> | ((parts: IssuerParts) => Partial<IssuerParts>)) =>
   live.replica((parts: ServerParts) => {
-    const good: IssuerParts = { ...parts, keys: { want: keySetSource(ring), sign }, issuer: tokenIssuer }
+    const good: IssuerParts = {
+      ...parts,
+      patience_ms: unhurried.patience_ms,
+      keys: { want: keySetSource(ring), sign },
+      issuer: tokenIssuer,
+    }
     const issuing = gateAndIssuer({ ...good, ...(typeof changed === 'function' ? changed(good) : changed) })
     const [broken] = tokenRoutes(issuing)
     return {
@@ -271,7 +278,18 @@ describe('many at once', () => {
   test('TI-23 share a transaction, and each has its own token, row and record', async () => {
     const machines = await machinesOf(10)
     for (const sa of machines) await sa.ask()
-    const answers = (await Promise.all(Array.from({ length: 4 }, () => machines.map((sa) => sa.ask())).flat())) as Answered[]
+    let signed = 0
+    const { url } = await signingWith((...asked) => {
+      signed += 1
+      return sign(...asked)
+    })
+    let asking: Promise<Answered[]> = Promise.resolve([])
+    // Nobody commits before all are there.
+    await holdingChain(live, auroraHome.org_id, async () => {
+      asking = Promise.all(Array.from({ length: 4 }, () => machines.map((sa) => sa.ask({}, {}, url))).flat())
+      await expect.poll(() => signed).toBe(40)
+    })
+    const answers = await asking
     expect(new Set(codes(answers))).toEqual(new Set(['200']))
     const ids = answers.map(({ body }) => body.credential_session_id)
     expect(new Set(ids).size).toBe(40)

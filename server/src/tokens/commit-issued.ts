@@ -110,7 +110,7 @@ export const commitIssued = ({ database, append, patience_ms = issuing_patience_
       const sound = await written(
         async (tx) => {
           const [work] = worksOf(tx, [issuance]) as [Work]
-          await answeredBefore(work, operation, key, hash, { for_key: '1s', afterwards: `${lock_wait_ms}ms` })
+          await answeredBefore(work, operation, key, hash, { for_key: `${patience_ms / 2}ms`, afterwards: `${lock_wait_ms}ms` })
           await keep(work, operation, key, reply)
           const result = await write(tx, [issuance], questionsOf([issuance]))
           if (!result.sound.has(issuance)) throw new Moved()

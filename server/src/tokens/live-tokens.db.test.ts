@@ -145,14 +145,26 @@ describe('a live token', () => {
   })
 
   test('TI-15 a token comes to its end by the clock alone, without a change anywhere', async () => {
-    const { token } = await machine.mint({ ttl_seconds: 2 })
-    expect(await opens(token)).toBe('allow')
+    /** Of the lives that end soon, the first that is long enough for this machine to see it. */
+    const seenAlive = async (living: (seconds: number) => Promise<string>) => {
+      for (let seconds = 1; seconds < 60; seconds *= 2) {
+        const token = await living(seconds)
+        if ((await opens(token)) === 'allow') return token
+      }
+      throw new Error('nothing was seen alive')
+    }
+    const token = await seenAlive(async (ttl_seconds) => (await machine.mint({ ttl_seconds })).token)
     await expect.poll(() => opens(token)).toBe('401 token_expired')
-    const key = await machineOn(live.sql, home)
-    const of = await key.mint()
-    await live.sql(`update service_account_keys set expires_at = now() + interval '500 ms' where id = $1`, [key.key_id])
-    expect(await opens(of.token)).toBe('allow')
-    await expect.poll(() => opens(of.token)).toBe(dead)
+    const of = await seenAlive(async (seconds) => {
+      const key = await machineOn(live.sql, home)
+      const minted = await key.mint()
+      await live.sql('update service_account_keys set expires_at = now() + make_interval(secs => $2) where id = $1', [
+        key.key_id,
+        seconds / 2,
+      ])
+      return minted.token
+    })
+    await expect.poll(() => opens(of)).toBe(dead)
   })
 })
 
@@ -355,8 +367,8 @@ describe('what ends a token', () => {
     }
   })
 
-  test('TI-16 control: a process that believes what it read for a second lets a revoked token in', async () => {
-    const second = 1000
+  test('TI-16 control: a process that believes what it read for a while lets a revoked token in', async () => {
+    const a_while = 600_000
     const believing = (fresh: Fresh): Fresh => {
       const seen = new Map<string, { at: number; known: unknown }>()
       return {
@@ -367,7 +379,7 @@ describe('what ends a token', () => {
             read: async <const W extends readonly Wanted<unknown>[]>(wanted: W) => {
               const name = wanted.map(({ id }) => id).join()
               const before = seen.get(name)
-              if (before && performance.now() - before.at < second) return before.known as Known<W>
+              if (before && performance.now() - before.at < a_while) return before.known as Known<W>
               const known = await reader.read(wanted)
               seen.set(name, { at: performance.now(), known })
               return known

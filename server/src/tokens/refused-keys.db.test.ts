@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { revokeServiceAccountKey } from '@gatehouse/contract/service-accounts'
 import { issueServiceAccountToken } from '@gatehouse/contract/tokens'
-import { beforeEach, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { holdingChain } from '../../../test/holding-chain.ts'
 import { type Answered, seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
+import { issuing_patience_ms } from './lanes.ts'
 
-const live = serverFixture()
+// A try is over when the test says so.
+beforeAll(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+afterAll(() => void vi.useRealTimers())
+const live = serverFixture({ patience_ms: issuing_patience_ms })
 beforeEach(async () => {
   await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 1)
   await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 1)
@@ -47,8 +51,9 @@ test('TI-11 TI-12 where the chain is held a known key is refused as an unknown o
     // All of them while it is held: nobody waited for the record.
     expect(answers.map(said)).toEqual(Array.from({ length: 4 }, () => '401 token_invalid'))
     expect(await look(denials, [sa.key_id])).toEqual([])
-    // Longer than one try: it is tried again.
-    await new Promise((resolve) => setTimeout(resolve, 2600))
+    // Longer than one try, and than the pause after it: it is tried again.
+    vi.advanceTimersByTime(issuing_patience_ms)
+    await new Promise((resolve) => setTimeout(resolve, 600))
   })
   expect(await denialsOf(sa.key_id)).toEqual([
     { why: 'wrong_secret', attempts: 1 },
@@ -60,8 +65,8 @@ test('TI-11 TI-26 nor do they differ where too many wait already', async () => {
   const sa = await machineWithSecret(live)
   expect((await sa.ask()).status).toBe(200)
   await live.setPolicy('auth.wrong_secret.most_waiting_in_all', 1)
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 3000)
-  await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 3000)
+  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 5000)
+  await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 5000)
   await holdingChain(live, seeded.org.aurora, async () => {
     let isAnswered = false
     const waiting = unknown().then(() => {

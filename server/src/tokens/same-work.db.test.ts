@@ -4,6 +4,7 @@ import { seeded, serverFixture, testKeys, tokenIssuer } from '../../../test/live
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { operatorWithSecret } from '../../../test/operator-credential.ts'
 import { runtimesOn } from '../../../test/runtime-scene.ts'
+import { unhurried } from '../../../test/unhurried.ts'
 import { parseKeyRing } from '../custody/key-ring.ts'
 import type { Database, Reader } from '../db/database.ts'
 import { keepFresh } from '../epochs/fresh.ts'
@@ -42,11 +43,12 @@ const countingGate = () => {
     // What is written of a known key is written while he waits, and is no part of finding out.
     transaction: (mode, within) => database.transaction(mode, (tx) => within(mode === 'read' ? counted(tx) : tx)),
   }
-  const fresh = keepFresh(counting)
+  const fresh = keepFresh(counting, unhurried.fresh)
   const { gate, operators } = gateAndIssuer({
     database: counting,
     fresh,
     append: async () => {},
+    patience_ms: unhurried.patience_ms,
     keys: { want: keySetSource(ring), sign: createSigner({ ring, transit: null }) },
     issuer: tokenIssuer,
   })
