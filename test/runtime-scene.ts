@@ -27,7 +27,7 @@ export const believingOperators = (parts: ServerParts): ServerParts => ({
   },
 })
 
-export const runtimesPath = (org_id: string = org.aurora) => `/api/v1/orgs/${org_id}/shared-app-runtimes`
+const runtimesPath = (org_id: string = org.aurora) => `/api/v1/orgs/${org_id}/shared-app-runtimes`
 let made = 0
 
 /** What tests of shared runtimes do all the time. */

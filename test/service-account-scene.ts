@@ -8,7 +8,7 @@ import { type LiveServer, seeded } from './live-server.ts'
 const { project } = seeded
 export const nobody = '01890000-0000-7000-8000-000000000000'
 export const because = { reason: 'because' }
-export const training = `/api/v1/projects/${project.aurora}`
+const training = `/api/v1/projects/${project.aurora}`
 export const accounts = `${training}/service-accounts`
 
 let words = 0

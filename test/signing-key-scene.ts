@@ -11,7 +11,7 @@ import { fixture } from './fixture.ts'
 import { type LiveServer, seeded, testKeys } from './live-server.ts'
 
 export const ring = parseKeyRing(testKeys)
-export const path = '/api/v1/admin/signing-keys'
+const path = '/api/v1/admin/signing-keys'
 export const reason = { body: { reason: 'because' } }
 const { org, project } = seeded
 

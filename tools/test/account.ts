@@ -18,7 +18,7 @@ export interface Account {
   readonly kinds: Readonly<Record<(typeof kinds)[number], number>>
 }
 
-export const kinds = ['database set-up', 'server set-up', 'process starts', 'computing', 'waiting'] as const
+const kinds = ['database set-up', 'server set-up', 'process starts', 'computing', 'waiting'] as const
 
 const accountOf = ({ file, wall_ms, cpu_ms, spent }: Line): Account => {
   const setUp = (kind: string) => (spent[kind]?.wall_ms ?? 0) / 1000
