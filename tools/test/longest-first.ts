@@ -2,7 +2,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /** What takes longest begins first: begun last, it would be waited for alone. Vitest knows durations only from its second run on. */
 const isLong = ({ moduleId }: TestSpecification): boolean =>
-  /\.(?:sweep|all)\.|\/(?:operate|start|external-database|agent-kills|canaries|controller)\.e2e\.test\.ts$/.test(moduleId)
+  /\.(?:sweep|all)\.|\/(?:operate|start|external-database|canaries|controller)\.e2e\.test\.ts$/.test(moduleId)
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -5,6 +5,7 @@ import type { KillPoint, ServerProcess } from '../faults/server-process.ts'
 import { nameOf } from '../faults/statement-faults.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
+import { sweep } from '../sweep.ts'
 
 let clone: ClonedDatabase
 let world: FaultWorld
@@ -54,7 +55,7 @@ const kills: readonly (readonly [KillPoint, 'spent' | 'waits'])[] = [
   [{ at: 'mid_answer' }, 'spent'],
 ]
 
-test.for(kills)(
+test.for(sweep('killed deliveries', kills, 1))(
   'MI-11 killed at $at, a delivery that was opened is spent and recorded, and one that was not waits',
   async ([point, outcome]) => {
     const asking = await world.prepare('delivery.unwrap', world.stageOn(calm.url))

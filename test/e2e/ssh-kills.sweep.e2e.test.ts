@@ -10,6 +10,7 @@ import { hasPart } from '../../tools/test/parts.ts'
 import { logIn, type Pair } from '../ssh/client.ts'
 import type { Order } from '../ssh/mortal-writer.ts'
 import { desired, type SshStage, type StagedAccount, sshStage } from '../ssh/stage.ts'
+import { sweep } from '../sweep.ts'
 
 const steps = [
   'before it is made',
@@ -53,7 +54,7 @@ describe.skipIf(!hasPart('sshd'))('a writer of keys that is killed (needs sshd)'
     return { ...texts, who: [uid, gid, mode & 0o7777], set: one, generation }
   }
 
-  test.for(steps)(
+  test.for(sweep('killed writers', steps, 3))(
     'SG-10 S7 %s leaves the whole old file or the whole new one, root’s, and comes right after (needs sshd)',
     async (step) => {
       const { found, who, both, one, set } = await killAt(step)

@@ -9,6 +9,7 @@ import { openState } from '../../agent/src/state.ts'
 import { readAccount } from '../agent/paper-hands.ts'
 import { registeredNode } from '../enrolled-node.ts'
 import { type LiveServer, liveServer, seeded } from '../live-server.ts'
+import { sweep } from '../sweep.ts'
 
 let live: LiveServer
 const folders: string[] = []
@@ -67,7 +68,7 @@ const newNode = async (sku: string) => {
 const endOf = async (child: ChildProcess) =>
   child.exitCode === null && child.signalCode === null ? once(child, 'exit') : [child.exitCode, child.signalCode]
 
-test.for(steps)('SG-10 killed %s, the agent converges, and each task counts once', async (step) => {
+test.for(sweep('killed agents', steps, 4))('SG-10 killed %s, the agent converges, and each task counts once', async (step) => {
   const { folder, node_id, id, username } = await newNode(`kill-${steps.indexOf(step)}`)
   expect(await endOf(start(folder, step))).toEqual([null, 'SIGKILL'])
   const next = start(folder)
