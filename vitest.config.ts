@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './tools/test/longest-first.ts'
 import { hasPart } from './tools/test/parts.ts'
+import { sweepingFiles } from './tools/test/sweeping-files.ts'
 import { tierIn, tierVariable } from './tools/test/tier.ts'
 
 const ours = ['contract', 'server', 'agent', 'idp', 'examples', 'tools', 'test']
@@ -8,8 +9,8 @@ const places = (suffix: string) => ours.map((place) => `${place}/**/*${suffix}.t
 const globalSetup = ['test/start-postgres.ts']
 const isAll = tierIn(process.env) === 'test:all'
 
-/** Which files of a kind this tier runs. `npm test`: all but `*.all.*`. The rest of `npm run test:all`: those, and the sweeps, whole. */
-const inTier = (suffix: string) => (isAll ? [...places(`.all${suffix}`), ...places(`.sweep${suffix}`)] : places(suffix))
+/** Which files of a kind this tier runs. `npm test`: all but `*.all.*`. The rest of `npm run test:all`: those, and what takes only a share there, whole. */
+const inTier = (suffix: string) => (isAll ? [...places(`.all${suffix}`), ...sweepingFiles(places(suffix))] : places(suffix))
 const onlyAll = ['**/*.all.*']
 const leftOut = ['**/node_modules/**', ...(isAll ? [] : onlyAll)]
 const dbTests = places('.db.test')

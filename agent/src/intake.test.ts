@@ -5,6 +5,7 @@ import type { SignedTask, TaskResult, TaskSigner } from '../../contract/src/node
 import { littleAuthority } from '../../test/agent/little-authority.ts'
 import { memoryState } from '../../test/agent/memory-state.ts'
 import { fixture } from '../../test/fixture.ts'
+import { sweep } from '../../test/sweep.ts'
 import { type AllocationBook, openAllocationBook } from './allocation-book.ts'
 import type { Door } from './door.ts'
 import type { Hands } from './hands.ts'
@@ -252,7 +253,7 @@ describe('order', () => {
     const old = signer.signed(install(9, 'b', { expires_at: new Date(Date.now() - 30 * 864e5).toISOString() }))
     const orders = allOrders(tasks)
     expect(orders.length).toBeGreaterThan(400)
-    for (const deliveries of orders) {
+    for (const deliveries of sweep('orders of tasks', orders, 40)) {
       const one = await node()
       for (const task of deliveries) await one.take([task, old])
       expect(faultsOf(tasks, deliveries, one)).toEqual([])

@@ -11,6 +11,7 @@ import { machineOn } from '../../../../test/machine.ts'
 import { type ClonedDatabase, cloneDatabase } from '../../../../test/postgres.ts'
 import { runtimesOn } from '../../../../test/runtime-scene.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
+import { amount, isWhole } from '../../../../test/sweep.ts'
 import { temporaryFolder } from '../../../../test/temporary-folder.ts'
 import { verifyChains } from '../../audit/verify-chains.ts'
 import { roleVersionIdOf } from '../../authz/catalogue.ts'
@@ -215,10 +216,10 @@ const auditRows = (rows: number) => `
 const nameOf = ({ ownerUrl }: ClonedDatabase) => new URL(ownerUrl).pathname.slice(1)
 const backing = `application_name = 'gatehouse-backup' and datname = $1`
 
-test('HO-08 fifty thousand audit rows pass through without being held', async () => {
+test('HO-08 many audit rows pass through without being held', async () => {
   const clone = await fresh()
   const target = await fresh()
-  await asSuperuser(clone.ownerUrl, (client) => client.query(auditRows(50_000)))
+  await asSuperuser(clone.ownerUrl, (client) => client.query(auditRows(amount(10_000, 50_000))))
   const before = process.memoryUsage.rss()
   let most = 0
   const watch = setInterval(() => {
@@ -227,8 +228,8 @@ test('HO-08 fifty thousand audit rows pass through without being held', async ()
   await backup({ ownerUrl: clone.ownerUrl, to: fileNamed('many') })
   await into(target, fileNamed('many'))
   clearInterval(watch)
-  // What the process grows by of itself is not all of it.
-  expect(most).toBeLessThan(2 * gunzipSync(await readFile(fileNamed('many'))).length)
+  // What the process grows by of itself is not all of it, and counts for little only beside many rows.
+  if (isWhole) expect(most).toBeLessThan(2 * gunzipSync(await readFile(fileNamed('many'))).length)
   expect(await tablePrints(target.ownerUrl)).toEqual(await tablePrints(clone.ownerUrl))
 })
 
