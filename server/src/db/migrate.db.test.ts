@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterEach, expect, inject, test } from 'vitest'
 import { asSuperuser } from '../../../test/superuser.ts'
+import { unhurried } from '../../../test/unhurried.ts'
 import { prepareDatabase } from '../prepare-database.ts'
 import { openDatabase } from './database.ts'
 import { migrate, readMigrations } from './migrate.ts'
@@ -126,7 +127,7 @@ test('HO-03 a line that breaks while migrating is an error and not the end of th
 
 test('HO-03 whether a schema is of this version is told without the owner', async () => {
   const { request, ask, appUrl } = await emptyDatabase()
-  const database = openDatabase({ url: appUrl, max_connections: 1 })
+  const database = openDatabase({ url: appUrl, max_connections: 1, ...unhurried.database })
   undo.push(() => database.close())
   const isCurrent = () => schemaIsCurrent(database.reader)
   expect(await isCurrent()).toBe(false)
