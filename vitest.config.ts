@@ -30,8 +30,8 @@ export default defineConfig({
     passWithNoTests: true,
     sequence: { sequencer: LongestFirst },
     // A bound for what hangs, far above what anything takes on a busy machine: it decides nothing else.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     setupFiles: ['test/account.ts', 'test/seeded-chance.ts'],
     projects: [

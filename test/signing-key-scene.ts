@@ -9,6 +9,7 @@ import { type KeySet, keySetSource } from '../server/src/keys/key-set.ts'
 import { type Tending, tendKeys } from '../server/src/keys/tend-keys.ts'
 import { fixture } from './fixture.ts'
 import { type LiveServer, seeded, testKeys } from './live-server.ts'
+import { unhurried } from './unhurried.ts'
 
 export const ring = parseKeyRing(testKeys)
 const path = '/api/v1/admin/signing-keys'
@@ -56,7 +57,7 @@ export const signingKeysOn = (live: LiveServer) => {
   }
 
   const keySetOf = async (of = ring): Promise<KeySet> => {
-    const { values } = await keepFresh(live.database)
+    const { values } = await keepFresh(live.database, unhurried.fresh)
       .forRequest()
       .read([keySetSource(of)()])
     return values[0]!

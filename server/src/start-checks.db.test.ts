@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, inject, test } from 'vitest'
 import { databaseFixture } from '../../test/postgres.ts'
 import { asSuperuser } from '../../test/superuser.ts'
+import { unhurried } from '../../test/unhurried.ts'
 import { ConfigRefused, parseConfig } from './config.ts'
 import { openDatabase } from './db/database.ts'
 import { seedDevelopment } from './seed-development.ts'
@@ -35,7 +36,7 @@ const check = async (profile: 'production' | 'development', url: string, ownerUr
     DATABASE_URL: url,
     DATABASE_OWNER_URL: ownerUrl,
   })
-  const database = openDatabase({ url, max_connections: 1 })
+  const database = openDatabase({ url, max_connections: 1, ...unhurried.database })
   try {
     await requireFitDatabase(config, database)
     return 'fit'

@@ -2,6 +2,7 @@
 // first database in which one does is enough.
 import { readFileSync } from 'node:fs'
 import { openDatabase } from '../../server/src/db/database.ts'
+import { unhurried } from '../unhurried.ts'
 import { agree } from './compare.ts'
 import { judge } from './engine.ts'
 import type { Question, Verdict } from './question.ts'
@@ -15,7 +16,7 @@ export interface Asked {
 
 let differences = 0
 for (const { appUrl, questions, expected } of JSON.parse(readFileSync(process.argv[2]!, 'utf8')) as Asked[]) {
-  const database = openDatabase({ url: appUrl, max_connections: 1, statement_timeout_ms: 60_000 })
+  const database = openDatabase({ url: appUrl, max_connections: 1, ...unhurried.database })
   const answers = await judge(database, questions)
   await database.close()
   differences = answers.filter((answer, at) => !agree(answer, expected[at]!)).length

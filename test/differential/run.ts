@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { openDatabase } from '../../server/src/db/database.ts'
+import { unhurried } from '../unhurried.ts'
 import { askBatch, type Mismatch, type Sides } from './compare.ts'
 import { builtinRoles, clearBatches, prepareQuestions } from './rows.ts'
 import { shrink } from './shrink.ts'
@@ -17,7 +18,7 @@ export const openLane = async ({ superuserUrl, appUrl }: { superuserUrl: string;
   // A batch is thousands of questions in one statement: it may take its time, but compiling it would take longer.
   const uncompiled = new URL(appUrl)
   uncompiled.searchParams.set('options', '-c jit=off')
-  const database = openDatabase({ url: uncompiled.href, max_connections: 2, statement_timeout_ms: 60_000 })
+  const database = openDatabase({ url: uncompiled.href, max_connections: 2, ...unhurried.database })
   await prepareQuestions(client)
   const close = async () => {
     await client.end()

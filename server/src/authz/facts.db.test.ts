@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type ClonedDatabase, cloneDatabase } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
+import { unhurried } from '../../../test/unhurried.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { fixedId, newId } from '../kernel/ids.ts'
 import { seedDevelopment } from '../seed-development.ts'
@@ -22,7 +23,7 @@ let database: Database
 beforeEach(async () => {
   clone = await cloneDatabase()
   await seedDevelopment({ databaseUrl: clone.appUrl, issuer: 'http://127.0.0.1:8091', keys: `first:${'k'.repeat(43)}` })
-  database = openDatabase({ url: clone.appUrl, max_connections: 2 })
+  database = openDatabase({ url: clone.appUrl, max_connections: 2, ...unhurried.database })
 })
 afterEach(async () => {
   await database.close()

@@ -3,6 +3,7 @@ import Type from 'typebox'
 import { expect, test } from 'vitest'
 import { fixture } from '../../../test/fixture.ts'
 import { databaseFixture } from '../../../test/postgres.ts'
+import { unhurried } from '../../../test/unhurried.ts'
 import { openDatabase } from '../db/database.ts'
 import { type Statement, sql } from '../db/statement.ts'
 import { newId } from '../kernel/ids.ts'
@@ -12,7 +13,7 @@ import { standingsOf } from './standing-queries.ts'
 
 const clone = databaseFixture()
 const database = fixture(
-  () => openDatabase({ url: clone.appUrl, max_connections: 1 }),
+  () => openDatabase({ url: clone.appUrl, max_connections: 1, ...unhurried.database }),
   (opened) => opened.close(),
 )
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { fixture } from '../../../test/fixture.ts'
 import { databaseFixture } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
+import { unhurried } from '../../../test/unhurried.ts'
 import { openDatabase } from '../db/database.ts'
 import { fixedId } from '../kernel/ids.ts'
 import { seedDevelopment } from '../seed-development.ts'
@@ -14,7 +15,7 @@ const clone = databaseFixture(async (clone) => {
   await seedDevelopment({ databaseUrl: clone.appUrl, issuer: 'http://127.0.0.1:8091', keys: `first:${'k'.repeat(43)}` })
 })
 const database = fixture(
-  () => openDatabase({ url: clone.appUrl, max_connections: 3 }),
+  () => openDatabase({ url: clone.appUrl, max_connections: 3, ...unhurried.database }),
   (opened) => opened.close(),
 )
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { describe, expect, inject, test } from 'vitest'
 import { databaseFixture } from '../../../test/postgres.ts'
@@ -137,7 +138,7 @@ test('rights that somebody gave by hand are gone after the next migration', asyn
 })
 
 test('HO-03 a role of any name can be the application', async () => {
-  const name = `app "$&" $$ ${Math.random().toString(36).slice(2)}`
+  const name = `app "$&" $$ ${randomUUID()}`
   const { superuserUrl } = inject('postgres')
   const quoted = pg.escapeIdentifier(name)
   await asSuperuser(superuserUrl, (client) => client.query(`create role ${quoted}`))

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterEach, expect, inject, test } from 'vitest'
 import { asSuperuser } from '../../../test/superuser.ts'
+import { unhurried } from '../../../test/unhurried.ts'
 import { prepareDatabase } from '../prepare-database.ts'
 import { openDatabase } from './database.ts'
 import { migrate, readMigrations } from './migrate.ts'
@@ -84,7 +85,7 @@ test('HO-03 killed with -9 in the middle of its tables it leaves nothing, and th
   // The migration stands still at one of its tables long enough to be killed there.
   await ask(
     `create function stand_still() returns event_trigger language plpgsql as $$ begin
-       if exists (select from pg_event_trigger_ddl_commands() where object_identity = 'public.role_permissions') then perform pg_sleep(2); end if;
+       if exists (select from pg_event_trigger_ddl_commands() where object_identity = 'public.role_permissions') then perform pg_sleep(60); end if;
      end $$;
      create event trigger stand_still on ddl_command_end when tag in ('CREATE TABLE') execute function stand_still()`,
     rootUrl,
@@ -98,9 +99,13 @@ test('HO-03 killed with -9 in the middle of its tables it leaves nothing, and th
   await expect.poll(async () => (await ask(asleep, rootUrl)).length).toBe(1)
   child.kill('SIGKILL')
   expect(await once(child, 'exit')).toEqual([null, 'SIGKILL'])
+  // PostgreSQL notices that nobody is there when it next wants to say something; a minute of sleep is cut short here.
+  await ask(
+    `select pg_terminate_backend(pid, 60000) from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
+    rootUrl,
+  )
   await ask('drop event trigger stand_still', rootUrl)
   expect(await ask(tables)).toEqual([])
-  // Waits until PostgreSQL has noticed that the other is gone.
   expect(await migrate(request)).toEqual(known)
 })
 
@@ -122,7 +127,7 @@ test('HO-03 a line that breaks while migrating is an error and not the end of th
 
 test('HO-03 whether a schema is of this version is told without the owner', async () => {
   const { request, ask, appUrl } = await emptyDatabase()
-  const database = openDatabase({ url: appUrl, max_connections: 1 })
+  const database = openDatabase({ url: appUrl, max_connections: 1, ...unhurried.database })
   undo.push(() => database.close())
   const isCurrent = () => schemaIsCurrent(database.reader)
   expect(await isCurrent()).toBe(false)

@@ -117,5 +117,5 @@ test('sharing a run that is already under way would be found out', async () => {
     }
   }
   const property = fc.asyncProperty(...schedules, async (asks, lengths) => (await judged(joining, asks, lengths)).stale === 0)
-  expect((await fc.check(property, { numRuns: 2000 })).failed).toBe(true)
+  expect((await fc.check(property, { numRuns: 2000, seed: 1 })).failed).toBe(true)
 })

@@ -1,13 +1,16 @@
 import { readProject } from '@gatehouse/contract/projects'
 import { issueServiceAccountToken } from '@gatehouse/contract/tokens'
 import { readMe } from '@gatehouse/contract/users'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { signText } from '../principals/oidc/testing/local-issuer.ts'
 
 /** Counts are kept by the process, so each test asks a process of its own. */
 let url = ''
+// A caller's minute does not pass, however long the requests take.
+beforeAll(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+afterAll(() => void vi.useRealTimers())
 const live = serverFixture()
 
 const people = 'rate_limit.api_requests_per_minute'

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { fixture } from '../../../test/fixture.ts'
 import { serverFixture } from '../../../test/live-server.ts'
 import { reason, ring, signingKeysOn } from '../../../test/signing-key-scene.ts'
+import { unhurried } from '../../../test/unhurried.ts'
 import { systemProof } from '../authz/authorize.ts'
 import { keepFresh } from '../epochs/fresh.ts'
 import { answer } from '../http/answer.ts'
@@ -146,7 +147,7 @@ describe('the end of a key', () => {
 
   test('TI-13 a revoked key ends at once on every process, and the next one signs, however new it is', async () => {
     const [first, second] = [await kidIn('active'), await kidIn('staged')]
-    const elsewhere = keepFresh(other.database)
+    const elsewhere = keepFresh(other.database, unhurried.fresh)
     const read = async () => (await elsewhere.forRequest().read([keySetSource(ring)()])).values[0]!
     expect((await read()).signing!.kid).toBe(first)
     const answered = await end('revoke', first)

@@ -242,7 +242,7 @@ describe('with a transit engine', () => {
     const folder = await mkdtemp(join(tmpdir(), 'gatehouse-transit-'))
     const token_file = join(folder, 'token')
     await writeFile(token_file, engine.token)
-    const transit = createTransit({ url: engine.url, token_file, mount: 'transit', key: 'gatehouse', namespace: null, timeout_ms: 500 })
+    const transit = createTransit({ url: engine.url, token_file, mount: 'transit', key: 'gatehouse', namespace: null, timeout_ms: 60_000 })
     try {
       await startAnew({ transit })
       expect((await keys()).map(({ custody }) => custody)).toEqual(['transit', 'transit'])

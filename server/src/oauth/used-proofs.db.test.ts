@@ -1,12 +1,13 @@
 import { afterAll, expect, test } from 'vitest'
 import { databaseFixture } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
+import { unhurried } from '../../../test/unhurried.ts'
 import { type Database, openDatabase } from '../db/database.ts'
 import { forgetUsedProofs, proofUsing, type ToBeUsed } from './used-proofs.ts'
 
 let databases: Database[]
 const clone = databaseFixture(async (clone) => {
-  databases = Array.from({ length: 3 }, () => openDatabase({ url: clone.appUrl, max_connections: 4 }))
+  databases = Array.from({ length: 3 }, () => openDatabase({ url: clone.appUrl, max_connections: 4, ...unhurried.database }))
 })
 afterAll(() => Promise.all(databases.map((database) => database.close())))
 

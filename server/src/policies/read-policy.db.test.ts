@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { fixture } from '../../../test/fixture.ts'
 import { databaseFixture } from '../../../test/postgres.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
+import { unhurried } from '../../../test/unhurried.ts'
 import { openDatabase } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
 import { definitionOf, type PolicyKey, policyDefinitions } from './policy-definitions.ts'
@@ -12,7 +13,7 @@ const clone = databaseFixture(async () => {
   await ask('create table policy_values_before as select * from policy_values')
 })
 const database = fixture(
-  () => openDatabase({ url: clone.appUrl }),
+  () => openDatabase({ url: clone.appUrl, ...unhurried.database }),
   (opened) => opened.close(),
 )
 beforeEach(() => ask('delete from policy_values; insert into policy_values select * from policy_values_before'))

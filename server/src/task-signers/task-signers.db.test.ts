@@ -129,7 +129,7 @@ describe('versions of the key that signs tasks', () => {
     for (let count = 0; count < 4; count += 1) allocations.push(await placedAllocation(live, mine.id))
     let is_over = false
     const turning = (async () => {
-      for (let turn = 0; !is_over; turn += 1) {
+      for (let turn = 0; !is_over || turn < 12; turn += 1) {
         const answered =
           turn % 3 === 2 ? await revoke((await inState('active'))!.kid) : await rotate('ada', turn % 2 ? other.url : undefined)
         // A machine that is busy may refuse to decide, and nothing has happened then.

@@ -102,7 +102,7 @@ describe('a token that comes from another', () => {
     ],
   ]
   test.each(faults)('TI-17 the control: it is noticed where %s', (_what, judge) => {
-    expect(fc.check(holds(judge), { numRuns: 3000 }).failed).toBe(true)
+    expect(fc.check(holds(judge), { numRuns: 3000, seed: 1 }).failed).toBe(true)
   })
 
   test('TI-17 through many hands, each is within all before it', () => {

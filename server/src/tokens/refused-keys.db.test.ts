@@ -65,18 +65,26 @@ test('TI-11 TI-26 nor do they differ where too many wait already', async () => {
   const sa = await machineWithSecret(live)
   expect((await sa.ask()).status).toBe(200)
   await live.setPolicy('auth.wrong_secret.most_waiting_in_all', 1)
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 5000)
-  await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 5000)
+  let asked = 0
+  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 1500)
+  await live.setPolicy('auth.wrong_secret.longest_delay_milliseconds', 1500)
   await holdingChain(live, seeded.org.aurora, async () => {
-    let isAnswered = false
-    const waiting = unknown().then(() => {
-      isAnswered = true
-    })
-    await new Promise((resolve) => setTimeout(resolve, 500))
-    const answers = await Promise.all([sa.ask({ client_secret: 'x' }), unknown()])
-    expect(answers.map(said)).toEqual(['429 rate_limit_exceeded', '429 rate_limit_exceeded'])
-    expect(isAnswered).toBe(false)
-    await waiting
+    // Once more where a busy machine took longer than the one who waits.
+    for (let isAnswered = true; isAnswered; asked += 1) {
+      isAnswered = false
+      // Of two that come at once one waits, and the other is told so.
+      const two = [unknown(), unknown()]
+      const isOneTold = said(await Promise.race(two)) === '429 rate_limit_exceeded'
+      const waiting = Promise.all(two).then(() => {
+        isAnswered = true
+      })
+      const answers = await Promise.all([sa.ask({ client_secret: 'x' }), unknown()])
+      const isStillWaiting = isOneTold && !isAnswered
+      if (isStillWaiting) expect(answers.map(said)).toEqual(['429 rate_limit_exceeded', '429 rate_limit_exceeded'])
+      await waiting
+      isAnswered = !isStillWaiting
+    }
   })
-  expect(await denialsOf(sa.key_id)).toEqual([{ why: 'wrong_secret', attempts: 1 }])
+  const attempts = Array.from({ length: asked }, (_, n) => n + 1)
+  expect(await denialsOf(sa.key_id)).toEqual(attempts.map((each) => ({ why: 'wrong_secret', attempts: each })))
 })

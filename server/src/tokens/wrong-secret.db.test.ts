@@ -114,8 +114,8 @@ describe('the secret', () => {
   })
 
   test('TI-26 while many guess, the right secret is answered at once, also from the same address', async () => {
-    await slowed(3000, 3000)
-    try {
+    const underAttack = async (delay: number) => {
+      await slowed(delay, delay)
       const sa = await machine()
       const order: string[] = []
       const noted = async (what: string, body: object) => {
@@ -125,8 +125,15 @@ describe('the secret', () => {
       const attack = Array.from({ length: 20 }, () => noted('wrong', { client_secret: 'x' }))
       const right = Array.from({ length: 5 }, () => noted('right', {}))
       await Promise.all([...attack, ...right])
-      // Whoever guesses waits for three seconds, four of them at a time, and the others are told to come later.
-      expect(order.slice(0, 5)).toEqual(Array.from({ length: 5 }, () => 'right 200'))
+      return { sa, order }
+    }
+    const atOnce = Array.from({ length: 5 }, () => 'right 200')
+    try {
+      // Longer for a machine that is slower than that.
+      let { sa, order } = await underAttack(1500)
+      for (const delay of [5000, 25_000]) if (order.slice(0, 5).join() !== atOnce.join()) ({ sa, order } = await underAttack(delay))
+      // Whoever guesses waits, four of them at a time, and the others are told to come later.
+      expect(order.slice(0, 5)).toEqual(atOnce)
       expect(order.filter((each) => each === 'wrong 401')).toHaveLength(4)
       expect(order.filter((each) => each === 'wrong 429')).toHaveLength(16)
       const denied = await live.sql(`select 1 from audit_logs where action = 'auth.token.deny' and metadata ->> 'key_id' = $1`, [sa.key_id])

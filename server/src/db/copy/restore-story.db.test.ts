@@ -8,6 +8,7 @@ import { seeded, serverFixture, testKeys } from '../../../../test/live-server.ts
 import { databaseFixture } from '../../../../test/postgres.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
 import { temporaryFolder } from '../../../../test/temporary-folder.ts'
+import { unhurried } from '../../../../test/unhurried.ts'
 import { appendWith } from '../../audit/append.ts'
 import { parseKeyRing } from '../../custody/key-ring.ts'
 import { acceptRestore } from '../../installation/accept-restore.ts'
@@ -28,7 +29,7 @@ const folder = temporaryFolder('story')
 const live = serverFixture()
 const target = databaseFixture()
 const restored = fixture(
-  () => openDatabase({ url: target.appUrl }),
+  () => openDatabase({ url: target.appUrl, ...unhurried.database }),
   (opened) => opened.close(),
 )
 

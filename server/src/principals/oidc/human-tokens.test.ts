@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { EmbeddedJWK, jwtVerify } from 'jose'
 import { expect, test } from 'vitest'
 import { fixture } from '../../../../test/fixture.ts'
+import { unhurried } from '../../../../test/unhurried.ts'
 import { Problem } from '../../kernel/problem.ts'
 import { humanTokens } from './human-tokens.ts'
 import { handClock, type LocalKey, localIssuer, localKey, signText } from './testing/local-issuer.ts'
@@ -12,7 +13,7 @@ const clock = handClock()
 const now = clock.seconds()
 const issuer = fixture(localIssuer, (started) => started.stop())
 const tokens = fixture(
-  () => humanTokens([issuer.settings], clock),
+  () => humanTokens([issuer.settings], { ...clock, ...unhurried.tokens }),
   (started) => started.stop(),
 )
 
@@ -50,7 +51,7 @@ test('HO-06 what an issuer leaves out or garbles about a person is null, not bel
 })
 
 test('HO-06 claims are read where the issuer keeps them, and email_verified vouches for no other claim than email', async () => {
-  const configured = humanTokens([{ ...issuer.settings, username_claim: 'upn', email_claim: 'mail' }], clock)
+  const configured = humanTokens([{ ...issuer.settings, username_claim: 'upn', email_claim: 'mail' }], { ...clock, ...unhurried.tokens })
   const found = await configured.validate(await token({ upn: 'al', mail: 'al@x.example', email: 'other@x.example', email_verified: true }))
   expect(found).toMatchObject({ username: 'al', email: 'al@x.example', email_verified: false })
   configured.stop()
@@ -147,7 +148,7 @@ test('HO-06 an issuer we do not know is refused without a question to anybody', 
 
 test('HO-06 one issuer cannot speak for another', async () => {
   const other = await localIssuer()
-  const both = humanTokens([issuer.settings, other.settings], clock)
+  const both = humanTokens([issuer.settings, other.settings], { ...clock, ...unhurried.tokens })
   const forged = await signText({ ...other.key, kid: issuer.key.kid }, JSON.stringify(issuer.claims(now)))
   expect(await codeOf(forged, both)).toBe('token_invalid')
   expect(await both.validate(await signText(other.key, JSON.stringify(other.claims(now))))).toMatchObject({ issuer: other.issuer })
@@ -156,7 +157,7 @@ test('HO-06 one issuer cannot speak for another', async () => {
 })
 
 test('HO-06 an algorithm the issuer was not given is refused though the key fits', async () => {
-  const narrow = humanTokens([{ ...issuer.settings, algorithms: ['RS256'] }], clock)
+  const narrow = humanTokens([{ ...issuer.settings, algorithms: ['RS256'] }], { ...clock, ...unhurried.tokens })
   expect(await codeOf(await token(), narrow)).toBe('token_invalid')
   narrow.stop()
 })
@@ -239,7 +240,7 @@ test('HO-06 the caller is not told why; the log is', async () => {
 })
 
 test('HO-06 Keycloak access tokens are accepted where the issuer is configured as Keycloak, its other tokens are not', async () => {
-  const keycloak = humanTokens([{ ...issuer.settings, profile: 'keycloak' }], clock)
+  const keycloak = humanTokens([{ ...issuer.settings, profile: 'keycloak' }], { ...clock, ...unhurried.tokens })
   const shape = (typ: unknown, more: Changes = {}) =>
     token(
       { typ, azp: 'gatehouse-console', aud: ['gatehouse-api', 'account'], sid: 's', scope: 'openid', preferred_username: 'alice', ...more },
