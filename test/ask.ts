@@ -56,3 +56,33 @@ export const requestOf = (operation: Operation, given: object = {}) => {
     base,
   }
 }
+
+/** The answer to a request outside the contract. */
+export interface Answered {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads answers as a stranger would, without our types
+  body: any
+  text: string
+}
+
+export interface Sending {
+  body?: unknown
+  /** Sent as it is, instead of a body made from a value. */
+  raw?: string | Uint8Array
+  headers?: Record<string, string>
+}
+
+type Call = (person: string | null, method: string, path: string, sending?: Sending, base?: string) => Promise<Answered>
+
+/** Asks an operation of the contract: request and answer have the types that it declares. */
+export const askThrough =
+  (call: Call) =>
+  <P, Q, B, R>(
+    person: string | null,
+    operation: Operation<P, Q, B, R>,
+    ...[given]: Asked<NoInfer<P>, NoInfer<Q>, NoInfer<B>>
+  ): Promise<Answer<R>> => {
+    const { path, sending, base } = requestOf(operation, given)
+    return call(person, operation.method, path, sending, base)
+  }

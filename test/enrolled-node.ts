@@ -1,10 +1,15 @@
 import { webcrypto } from 'node:crypto'
 import https from 'node:https'
+import { createNode, enrolNode, enrolNodeAgain } from '../contract/src/nodes.ts'
+import type { Operation } from '../contract/src/operation.ts'
 import { x509 } from '../server/src/nodes/x509.ts'
+import { type Answer, type Asked, askThrough, requestOf } from './ask.ts'
 import { fixture } from './fixture.ts'
 import type { Answered, LiveServer } from './live-server.ts'
 
-export interface Told extends Omit<Answered, 'headers'> {
+// biome-ignore lint/suspicious/noExplicitAny: what `call` is told has no type
+export interface Told<Body = any> extends Omit<Answered, 'headers' | 'body'> {
+  body: Body
   headers: Record<string, string | string[] | undefined>
 }
 
@@ -41,7 +46,15 @@ export const doorCaller = (url: string, { key, cert, ca }: Showing, more: https.
     request.end(text)
     return promise
   }
-  return { call, stop: () => agent.destroy() }
+  /** Asks an operation of the contract: request and answer have the types that it declares. */
+  const ask = <P, Q, B, R>(
+    operation: Operation<P, Q, B, R>,
+    ...[given]: Asked<NoInfer<P>, NoInfer<Q>, NoInfer<B>>
+  ): Promise<Told<Answer<R>['body']>> => {
+    const { path, sending, base } = requestOf(operation, given)
+    return call(operation.method, path, sending.body, sending.headers, base)
+  }
+  return { ask, call, stop: () => agent.destroy() }
 }
 
 type KeyKind = 'P-256' | 'Ed25519'
@@ -79,7 +92,7 @@ export interface NodeKind {
 export const registeredNode = async (live: Pick<LiveServer, 'call'>, { region = 'eu-1', sku = 'h100', gpus = 8, name }: NodeKind = {}) => {
   made += 1
   const body = { name: name ?? `node-${process.pid}-${made}`, region, sku, gpus }
-  const created = await live.call('ada', 'POST', '/api/v1/admin/nodes', { body })
+  const created = await askThrough(live.call)('ada', createNode, { body })
   if (created.status !== 201) throw new Error(`registering a node: ${created.status} ${created.text}`)
   const token: string = created.body.enrolment_token
   return { id: created.body.node.id as string, token, ...readToken(token) }
@@ -96,7 +109,7 @@ interface Enrolling {
 const enrolledWith = async ({ id, url, token, authority, key_kind }: Enrolling) => {
   const { key, csr } = await nodeKeys(key_kind)
   const stranger = doorCaller(url, { ca: authority })
-  const enrolled = await stranger.call('POST', '/internal/v1/nodes/enroll', { enrolment_token: token, csr })
+  const enrolled = await stranger.ask(enrolNode, { body: { enrolment_token: token, csr } })
   stranger.stop()
   if (enrolled.status !== 201) throw new Error(`enrolling a node: ${enrolled.status} ${enrolled.text}`)
   const certificate: string = enrolled.body.certificate
@@ -123,7 +136,7 @@ export const enrolledAnew = async (
   live: Pick<LiveServer, 'call'>,
   { id, url, authority }: Pick<EnrolledNode, 'id' | 'url' | 'authority'>,
 ): Promise<EnrolledNode> => {
-  const made = await live.call('ada', 'POST', `/api/v1/admin/nodes/${id}/enrolments`, { body: { reason: 'new mainboard' } })
+  const made = await askThrough(live.call)('ada', enrolNodeAgain, { params: { node_id: id }, body: { reason: 'new mainboard' } })
   if (made.status !== 201) throw new Error(`a new enrolment: ${made.status} ${made.text}`)
   return enrolledWith({ id, url, token: made.body.enrolment_token, authority })
 }

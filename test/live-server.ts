@@ -1,7 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import { beforeAll } from 'vitest'
-import type { Operation } from '../contract/src/operation.ts'
 import people from '../db/seed/people.json' with { type: 'json' }
 import { appendWith } from '../server/src/audit/append.ts'
 import { verifyChains } from '../server/src/audit/verify-chains.ts'
@@ -25,26 +24,13 @@ import { humanTokens } from '../server/src/principals/oidc/human-tokens.ts'
 import { localIssuer, signText } from '../server/src/principals/oidc/testing/local-issuer.ts'
 import { seedDevelopment } from '../server/src/seed-development.ts'
 import { composed, taskSubscribers } from '../server/src/wiring.ts'
-import { type Answer, type Asked, requestOf } from './ask.ts'
+import { type Answered, askThrough, type Sending } from './ask.ts'
 import { fixture } from './fixture.ts'
 import { cloneDatabase } from './postgres.ts'
 import { spend } from './spent.ts'
 import { unhurried } from './unhurried.ts'
 
-export interface Answered {
-  status: number
-  headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads answers as a stranger would, without our types
-  body: any
-  text: string
-}
-
-export interface Sending {
-  body?: unknown
-  /** Sent as it is, instead of a body made from a value. */
-  raw?: string | Uint8Array
-  headers?: Record<string, string>
-}
+export type { Answered, Sending } from './ask.ts'
 
 /** Ids of what the development seed makes; they are the same in every database. */
 export const seeded = {
@@ -179,15 +165,7 @@ const startServer = async (
     return { status: response.status, headers: response.headers, body: parsed, text }
   }
 
-  /** Asks an operation of the contract: request and answer have the types that it declares. */
-  const ask = <P, Q, B, R>(
-    person: string | null,
-    operation: Operation<P, Q, B, R>,
-    ...[given]: Asked<NoInfer<P>, NoInfer<Q>, NoInfer<B>>
-  ): Promise<Answer<R>> => {
-    const { path, sending, base } = requestOf(operation, given)
-    return call(person, operation.method, path, sending, base)
-  }
+  const ask = askThrough(call)
 
   /** Past every fence, to look or to break something. */
   const owner = new pg.Client({ connectionString: clone.ownerUrl, application_name: 'gatehouse-test' })

@@ -1,7 +1,9 @@
+import { issueSharedRuntimeOperatorToken } from '../contract/src/tokens.ts'
 import { newId } from '../server/src/kernel/ids.ts'
 import { newOperatorSecret } from '../server/src/operator-credentials/operator-credential.ts'
 import { hashOf } from '../server/src/service-accounts/key-secret.ts'
-import { type Answered, type LiveServer, seeded } from './live-server.ts'
+import { askThrough } from './ask.ts'
+import { type LiveServer, seeded } from './live-server.ts'
 
 export const operatorTokenPath = '/api/v1/auth/shared-runtime-operator/token'
 
@@ -15,8 +17,8 @@ export const operatorWithSecret = async (live: Pick<LiveServer, 'sql' | 'call'>,
     [key_id, shared_runtime_id, salt, secret_hash, seeded.user('alice')],
   )
   const credential = { shared_runtime_id, key_id, client_secret: secret.reveal() }
-  const ask = (body: object = {}, headers: Record<string, string> = {}, base?: string): Promise<Answered> =>
-    live.call(null, 'POST', operatorTokenPath, { body: { ...credential, ...body }, headers }, base)
+  const ask = (body: object = {}, headers: Record<string, string> = {}, base?: string) =>
+    askThrough(live.call)(null, issueSharedRuntimeOperatorToken, { body: { ...credential, ...body }, headers, base })
   return {
     ...credential,
     credential,

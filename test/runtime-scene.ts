@@ -1,7 +1,7 @@
 import { createAllocation } from '../contract/src/allocations.ts'
 import { createProject } from '../contract/src/projects.ts'
 import { createAttachment, deleteAttachment } from '../contract/src/runtime-attachments.ts'
-import { createSharedRuntime } from '../contract/src/shared-runtimes.ts'
+import { createSharedRuntime, disableSharedRuntime, enableSharedRuntime } from '../contract/src/shared-runtimes.ts'
 import type { ServerParts } from '../server/src/http/server.ts'
 import type { Actor } from '../server/src/work/work.ts'
 import type { BodyOf } from './ask.ts'
@@ -64,6 +64,12 @@ export const runtimesOn = (live: LiveServer) => {
       live.ask(who, deleteAttachment, {
         params: { org_id: org.aurora, shared_runtime_id: id, attachment_id },
         body: { reason: 'because' },
+      }),
+    move: (id: string, verb: 'disable' | 'enable', who = 'adam', base?: string) =>
+      live.ask(who, verb === 'disable' ? disableSharedRuntime : enableSharedRuntime, {
+        params: { org_id: org.aurora, shared_runtime_id: id },
+        body: { reason: 'because' },
+        base,
       }),
     /** As the operator of that runtime; of another one's path only if it says so. */
     operate: async (

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { probeNode } from '../../contract/src/nodes.ts'
+import { probeNode, waitForTasks } from '../../contract/src/nodes.ts'
 import { createServiceAccountKey } from '../../contract/src/service-accounts.ts'
 import { readMe } from '../../contract/src/users.ts'
 import { fixedId, newId } from '../../server/src/kernel/ids.ts'
@@ -226,8 +226,8 @@ const writeMachines = async (live: LiveServer) => {
   const kind = { region: 'matrix', sku: 'matrix' }
   const [node, other] = [await enrolledNode(live, kind), await enrolledNode(live, kind)]
   await did(live, 'ada', 'POST', `/api/v1/admin/nodes/${node.id}/probe`, {})
-  const told = await node.call('GET', `/internal/v1/nodes/${node.id}/tasks/wait?wait_seconds=0&run=${randomUUID()}`)
-  const { task_id } = told.body.tasks[0]
+  const told = await node.ask(waitForTasks, { params: { node_id: node.id }, query: { wait_seconds: 0, run: randomUUID() } })
+  const { task_id } = told.body.tasks[0]!
   const receipt = { applied_generation: 0, facts: { kernel: 'matrix' } }
   const result = signedResult(node.key, task_id, { outcome: 'completed', generation: 0, receipt })
   // Another thing to do, which nobody has taken.

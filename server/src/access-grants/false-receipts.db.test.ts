@@ -1,5 +1,6 @@
 import { releaseAllocation } from '@gatehouse/contract/allocations'
 import type { SignedTask, TaskResult } from '@gatehouse/contract/node-tasks'
+import { reportTask } from '@gatehouse/contract/nodes'
 import { expect, test } from 'vitest'
 import { stageFixture } from '../../../test/access-stage.ts'
 import { serverFixture } from '../../../test/live-server.ts'
@@ -90,7 +91,7 @@ test.each(['superseded', 'failed'] as const)('SG-19 SG-20 a word that was not si
   const [task, other] = outcome === 'superseded' ? [granting!, revoking!] : [revoking!, granting!]
   const receipt = { applied_generation: other.generation }
   const result = { outcome, generation: task.generation, receipt, ...(outcome === 'failed' ? { failure: 'disk_full' } : {}) }
-  const { status } = await stage.node.call('POST', `/internal/v1/nodes/${stage.node.id}/tasks/${task.task_id}/result`, result)
+  const { status } = await stage.node.ask(reportTask, { params: { node_id: stage.node.id, task_id: task.task_id }, body: result })
   expect([status, await toldOf(id, grant.id)]).toEqual([403, ['ending', 'pending']])
   const [{ confirmed }] = (await live.sql('select confirmed_generation::int as confirmed from allocations where id = $1', [id])) as [
     { confirmed: number },

@@ -32,7 +32,7 @@ test('DE-02 DE-19 MI-07 what is answered about an operator is as fresh as what i
     expect(heard[1]).toEqual(heard[0])
     return heard[0]
   }
-  const move = (verb: string) => live.call('adam', 'POST', runtimes.one(id, `/${verb}`), { body: because })
+  const move = (verb: 'disable' | 'enable') => runtimes.move(id, verb)
   expect(await told()).toEqual(['allow', 'membership_missing', 'permission_denied'])
   // What is not delegated is not, whatever project is named.
   expect((await ask('shared_runtime.attach', await runtimes.project())).body.reason_code).toBe('permission_denied')

@@ -1,11 +1,11 @@
 import { operations as declared } from '@gatehouse/contract/operations'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { bodySchemaOf, type Documented, documentedOperations, faultsOf, isOAuth } from '../../../test/fuzz/documented.ts'
 import { inlined } from '../../../test/fuzz/inlined.ts'
 import { type LiveWorld, liveWorld } from '../../../test/fuzz/live-world.ts'
 import { type Plan, plansOf } from '../../../test/fuzz/plans.ts'
 import { formOf, pathOf } from '../../../test/fuzz/rightful-calls.ts'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { type Answered, seeded, serverFixture } from '../../../test/live-server.ts'
 import { amount, isWhole, seededNumber } from '../../../test/sweep.ts'
 import type { openApiDocument } from './openapi.ts'
 
@@ -14,19 +14,22 @@ import type { openApiDocument } from './openapi.ts'
 const seed = Number(process.env.GATEHOUSE_FUZZ_SEED ?? (isWhole ? 20_260_101 : seededNumber('fuzz')))
 const requests = Number(process.env.GATEHOUSE_FUZZ_REQUESTS ?? amount(500, 2600))
 
-let live: LiveServer
 let world: LiveWorld
 let document: ReturnType<typeof openApiDocument> & { paths: never }
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.api_requests_per_minute', 10_000_000)
-  await live.setPolicy('rate_limit.anonymous_requests_per_minute', 10_000_000)
-  // Chance guesses secrets too, and need not wait for being told that it guessed wrong.
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
-  document = inlined((await live.call(null, 'GET', '/openapi.json')).body)
-  world = await liveWorld(live)
-})
-afterAll(() => live.stop())
+const live = serverFixture(
+  {
+    policies: {
+      'rate_limit.api_requests_per_minute': 10_000_000,
+      'rate_limit.anonymous_requests_per_minute': 10_000_000,
+      // Chance guesses secrets too, and need not wait for being told that it guessed wrong.
+      'auth.wrong_secret.first_delay_milliseconds': 0,
+    },
+  },
+  async (live) => {
+    document = inlined((await live.call(null, 'GET', '/openapi.json')).body)
+    world = await liveWorld(live)
+  },
+)
 
 interface Request {
   person: string | null

@@ -1,19 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answered, type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { describe, expect, test } from 'vitest'
+import { type Answered, noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { sweep } from '../../../test/sweep.ts'
 import { hasPart, parts } from '../../../tools/test/parts.ts'
 
 const { org, project, user } = seeded
 const aurora = `/api/v1/orgs/${seeded.org.aurora}`
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
-  await live.setPolicy('rate_limit.anonymous_requests_per_minute', 1_000_000)
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
-})
-afterAll(() => live.stop())
+const live = serverFixture({ policies: { ...noRateLimits, 'auth.wrong_secret.first_delay_milliseconds': 0 } })
 
 describe('hostile strings', () => {
   const collected: string[] = hasPart('vectors') ? JSON.parse(readFileSync(parts.vectors.path, 'utf8')) : []

@@ -1,20 +1,14 @@
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
 import { bearerFor, pathOf, rightfulCalls, sendingOf } from '../../../test/fuzz/rightful-calls.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 
 const aurora = `/api/v1/orgs/${seeded.org.aurora}`
-let live: LiveServer
 let bearer = ''
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
-  await live.setPolicy('rate_limit.anonymous_requests_per_minute', 1_000_000)
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
+const live = serverFixture({ policies: { ...noRateLimits, 'auth.wrong_secret.first_delay_milliseconds': 0 } }, async (live) => {
   bearer = `Authorization: Bearer ${await live.tokenOf('alice')}\r\n`
 })
-afterAll(() => live.stop())
 
 describe('JSON over the wire', () => {
   const send = (raw: string | Uint8Array) => live.call('alice', 'PATCH', aurora, { raw })

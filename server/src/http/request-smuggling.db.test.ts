@@ -1,22 +1,16 @@
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 
 const aurora = `/api/v1/orgs/${seeded.org.aurora}`
 const patch = `PATCH ${aurora} HTTP/1.1\r\nHost: x\r\n`
 const json = 'Content-Type: application/json\r\n'
 const health = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
-let live: LiveServer
 let bearer = ''
-beforeAll(async () => {
-  live = await liveServer()
-  await live.setPolicy('rate_limit.api_requests_per_minute', 1_000_000)
-  await live.setPolicy('rate_limit.anonymous_requests_per_minute', 1_000_000)
-  await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', 0)
+const live = serverFixture({ policies: { ...noRateLimits, 'auth.wrong_secret.first_delay_milliseconds': 0 } }, async (live) => {
   bearer = `Authorization: Bearer ${await live.tokenOf('alice')}\r\n`
 })
-afterAll(() => live.stop())
 
 describe('requests that two servers could read differently', () => {
   const smuggled: [string, string][] = [

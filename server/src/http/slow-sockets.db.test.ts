@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
-import { type LiveServer, liveServer, seeded } from '../../../test/live-server.ts'
+import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { allowedSlowness } from './server.ts'
 
 // The product's limits, a third as long: what is tried is that they are kept, not how long they are. A busy machine stands still for less.
 const slowness = { headers_ms: 3000, request_ms: 3600, checked_every_ms: 100 }
 
-let live: LiveServer
-beforeAll(async () => {
-  live = await liveServer({ slowness })
-})
-afterAll(() => live.stop())
+const live = serverFixture({ parts: { slowness } })
 
 test('HO-04 slow sockets: dozens are slow in three ways → others are served, each slow one is closed and answered once at most', async () => {
   const patch = `PATCH /api/v1/orgs/${seeded.org.aurora} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${await live.tokenOf('alice')}\r\n`

@@ -88,31 +88,31 @@ describe('accepting', () => {
   const losses: [what: string, lose: (w: InvitationWorld) => Promise<Answered>][] = [
     [
       'has a lesser role now',
-      async ({ owner, admin, path }) => {
-        const { body } = await live.call(owner.name, 'GET', `${path}/role-bindings`)
-        const { id } = body.items.find(({ principal_id }: { principal_id: string }) => principal_id === admin.id)
-        await live.call(owner.name, 'POST', `${path}/role-bindings`, {
+      async ({ owner, admin, org_id }) => {
+        const { body } = await live.ask(owner.name, listOrganizationBindings, { params: { org_id } })
+        const { id } = body.items.find(({ principal_id }) => principal_id === admin.id)!
+        await live.ask(owner.name, createOrganizationBinding, {
+          params: { org_id },
           body: { principal_type: 'user', principal_id: admin.id, role_name: 'tenant_viewer' },
         })
-        return live.call(owner.name, 'DELETE', `${path}/role-bindings/${id}`, { body: {} })
+        return live.ask(owner.name, endOrganizationBinding, { params: { org_id, binding_id: id }, body: {} })
       },
     ],
     ['is disabled', ({ admin }) => live.ask('ada', disableUser, { params: { user_id: admin.id }, body: { reason: 'gone' } })],
     [
       'may still invite, but not as this any more',
-      async ({ owner, admin, path }) => {
-        const { body: role } = await live.call(owner.name, 'POST', `${path}/roles`, {
+      async ({ owner, admin, org_id }) => {
+        const { body: role } = await live.ask(owner.name, createOrganizationRole, {
+          params: { org_id },
           body: { name: 'greeter', permissions: ['tenant.user.invite'] },
         })
-        await live.call(owner.name, 'POST', `${path}/role-bindings`, {
+        await live.ask(owner.name, createOrganizationBinding, {
+          params: { org_id },
           body: { principal_type: 'user', principal_id: admin.id, role_id: role.id },
         })
-        const { body } = await live.call(owner.name, 'GET', `${path}/role-bindings`)
-        const { id } = body.items.find(
-          ({ principal_id, role_name }: { principal_id: string; role_name: string }) =>
-            principal_id === admin.id && role_name === 'tenant_admin',
-        )
-        return live.call(owner.name, 'DELETE', `${path}/role-bindings/${id}`, { body: {} })
+        const { body } = await live.ask(owner.name, listOrganizationBindings, { params: { org_id } })
+        const { id } = body.items.find(({ principal_id, role_name }) => principal_id === admin.id && role_name === 'tenant_admin')!
+        return live.ask(owner.name, endOrganizationBinding, { params: { org_id, binding_id: id }, body: {} })
       },
     ],
   ]

@@ -1,8 +1,9 @@
 import { createPrivateKey, generateKeyPairSync, randomUUID } from 'node:crypto'
 import type { SignedTask } from '@gatehouse/contract/node-tasks'
-import { readNode } from '@gatehouse/contract/nodes'
+import { readNode, renewCertificate, reportTask, waitForTasks } from '@gatehouse/contract/nodes'
 import { refusalOf } from '@gatehouse/contract/verify-task'
 import { describe, expect, test } from 'vitest'
+import type { BodyOf } from '../../../test/ask.ts'
 import { type EnrolledNode, enrolledNode, nodeFixture, nodeKeys } from '../../../test/enrolled-node.ts'
 import { liveServer, seeded, serverFixture } from '../../../test/live-server.ts'
 import { believing, modelNode, performed, signedResult } from '../../../test/model-node.ts'
@@ -12,9 +13,8 @@ const { org, project } = seeded
 const live = serverFixture()
 const node = nodeFixture(live)
 
-const pathOf = (id: string) => `/internal/v1/nodes/${id}/tasks`
 const waitAs = (who: EnrolledNode, run: string, wait_seconds = 0) =>
-  who.call('GET', `${pathOf(who.id)}/wait?wait_seconds=${wait_seconds}&run=${run}`)
+  who.ask(waitForTasks, { params: { node_id: who.id }, query: { wait_seconds, run } })
 const typesOf = (tasks: readonly SignedTask[]) => tasks.map(({ type, generation }) => `${type.split('.')[1]} ${generation}`)
 const rowOf = async (id: string) => (await live.sql('select * from node_tasks where id = $1', [id]))[0]!
 const done = (generation: number) => ({ outcome: 'completed', generation }) as const
@@ -29,7 +29,7 @@ describe('what a node is given', () => {
     expect(told.status).toBe(200)
     const task = told.body.tasks.find(({ task_id }: SignedTask) => task_id === id)
     expect(task).toMatchObject({ node_id: node.id, type: 'allocation.install_authorized_keys', generation: 3 })
-    expect(task.params).toEqual({ allocation_id: allocation.id, username: allocation.username, keys: [], set_hash: 'none' })
+    expect(task!.params).toEqual({ allocation_id: allocation.id, username: allocation.username, keys: [], set_hash: 'none' })
     const judging = { node_id: node.id, now: Date.now(), skew_ms: 0, isSignedBy: believing(node.authority, told.body.signers) }
     expect(refusalOf(task, judging)).toBeUndefined()
     expect(refusalOf({ ...task, generation: 4 }, judging)).toBe('bad_signature')
@@ -40,7 +40,7 @@ describe('what a node is given', () => {
     stranger.stop()
     await other.stop()
     expect(told.body.signers.map(({ state }: { state: string }) => state).sort()).toEqual(['active', 'staged'])
-    expect(Date.parse(task.expires_at) - Date.now()).toBeGreaterThan(3500_000)
+    expect(Date.parse(task!.expires_at) - Date.now()).toBeGreaterThan(3500_000)
     const [dispatched] = await live.sql(`select * from audit_logs where action = 'node.task.dispatch' and resource_id = $1`, [id])
     expect(dispatched).toMatchObject({
       actor_type: 'node_agent',
@@ -62,7 +62,7 @@ describe('what a node is given', () => {
     // What ends access goes before what makes an account, whichever came first.
     expect(typesOf((await waitAs(mine, run)).body.tasks)).toEqual(['install_authorized_keys 5', 'provision_user 1'])
     expect((await waitAs(mine, run)).body.tasks).toEqual([])
-    expect((await mine.call('POST', `${pathOf(mine.id)}/${first.id}/result`, done(1))).status).toBe(200)
+    expect((await mine.ask(reportTask, { params: { node_id: mine.id, task_id: first.id }, body: done(1) })).status).toBe(200)
     expect(typesOf((await waitAs(mine, run)).body.tasks)).toEqual(['install_authorized_keys 3'])
     await queued(live.database, mine.id, 'allocation.provision_user', 6, one)
     await queued(live.database, mine.id, 'allocation.deprovision_user', 7, one)
@@ -145,7 +145,8 @@ describe('what a node is given', () => {
   })
 
   test('the version of an agent is noted when it changes, and recorded', async () => {
-    const ask = (version: string) => node.call('GET', `${pathOf(node.id)}/wait?wait_seconds=0&run=${randomUUID()}&agent_version=${version}`)
+    const ask = (version: string) =>
+      node.ask(waitForTasks, { params: { node_id: node.id }, query: { wait_seconds: 0, run: randomUUID(), agent_version: version } })
     const shown = async () => (await live.ask('ada', readNode, { params: { node_id: node.id } })).body.agent_version
     for (const version of ['1.2.3', '1.2.3', '1.3.0']) expect((await ask(version)).status).toBe(200)
     // Once an hour at most: nobody fills the record with it.
@@ -163,7 +164,7 @@ describe('what a node is given', () => {
 test('SG-16 a node that is refused all the time does not fill the record: it says how often', async () => {
   const mine = await enrolledNode(live)
   for (let round = 0; round < 40; round += 1)
-    expect((await mine.call('POST', `${pathOf(mine.id)}/${randomUUID()}/result`, done(1))).status).toBe(403)
+    expect((await mine.ask(reportTask, { params: { node_id: mine.id, task_id: randomUUID() }, body: done(1) })).status).toBe(403)
   const rows = await live.sql<{ attempts: number; severity: string }>(
     `select (metadata ->> 'attempts')::int as attempts, severity from audit_logs where actor_id = $1 and result = 'denied' order by 1`,
     [mine.id],
@@ -172,7 +173,7 @@ test('SG-16 a node that is refused all the time does not fill the record: it say
   expect(new Set(rows.map(({ severity }) => severity))).toEqual(new Set(['high']))
   // What is refused for another reason is not hidden behind it.
   const { id } = await probed(live.database, mine.id)
-  expect((await mine.call('POST', `${pathOf(mine.id)}/${id}/result`, done(0))).status).toBe(403)
+  expect((await mine.ask(reportTask, { params: { node_id: mine.id, task_id: id }, body: done(0) })).status).toBe(403)
   expect(await live.sql(`select reason_code from audit_logs where resource_id = $1 and result = 'denied'`, [id])).toEqual([
     { reason_code: 'permission_denied' },
   ])
@@ -186,10 +187,10 @@ test('SG-10 a run is a UUID, and nothing else', async () => {
 describe('what a node says', () => {
   const given = async (who: EnrolledNode, id: string): Promise<SignedTask> => {
     const told = await waitAs(who, randomUUID())
-    return told.body.tasks.find(({ task_id }: SignedTask) => task_id === id)
+    return told.body.tasks.find(({ task_id }) => task_id === id) as SignedTask
   }
-  const reported = (who: EnrolledNode, id: string, body: object, key?: string) =>
-    who.call('POST', `${pathOf(who.id)}/${id}/result`, body, key === undefined ? {} : { 'idempotency-key': key })
+  const reported = (who: EnrolledNode, id: string, body: BodyOf<typeof reportTask>, key?: string) =>
+    who.ask(reportTask, { params: { node_id: who.id, task_id: id }, body, headers: key === undefined ? {} : { 'idempotency-key': key } })
 
   test('SG-16 a result is accepted once; the same again with its key is answered alike and changes nothing', async () => {
     const { id } = await probed(live.database, node.id)
@@ -235,7 +236,7 @@ describe('what a node says', () => {
       expect(await reported(mine, id, body)).toMatchObject({ status: 403, body: { details: { reason_code: 'permission_denied' } } })
     expect(await rowOf(id)).toMatchObject({ state: 'dispatched', result: null })
     const { csr } = await nodeKeys()
-    expect((await mine.call('POST', `/internal/v1/nodes/${mine.id}/certificate`, { csr })).status).toBe(201)
+    expect((await mine.ask(renewCertificate, { params: { node_id: mine.id }, body: { csr } })).status).toBe(201)
     expect((await reported(mine, id, good)).status).toBe(200)
     const [row] = await live.sql(
       `select metadata from audit_logs where action = 'node.task.report' and resource_id = $1 and result = 'success'`,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { listNodeTasks, probeNode, retireNode } from '@gatehouse/contract/nodes'
+import { listNodeTasks, probeNode, reportTask, retireNode, waitForTasks } from '@gatehouse/contract/nodes'
 import { expect, test } from 'vitest'
 import { enrolledNode, nodeFixture, registeredNode } from '../../../test/enrolled-node.ts'
 import { seeded, serverFixture, testKeys } from '../../../test/live-server.ts'
@@ -69,11 +69,11 @@ test('SG-10 what a node says of a task that has expired meanwhile is heard', asy
   const allocation = await placedAllocation(live, node.id)
   const { id } = await queued(live.database, node.id, 'allocation.install_authorized_keys', 6, allocation)
   const run = randomUUID()
-  await node.call('GET', `/internal/v1/nodes/${node.id}/tasks/wait?wait_seconds=0&run=${run}`)
+  await node.ask(waitForTasks, { params: { node_id: node.id }, query: { wait_seconds: 0, run } })
   await age(id, '2 hours')
   await live.tasking.tendTasks()
   const result = { outcome: 'completed', generation: 6, receipt: { applied_generation: 6, set_hash: 'none' } } as const
-  const answered = await node.call('POST', `/internal/v1/nodes/${node.id}/tasks/${id}/result`, signedResult(node.key, id, result))
+  const answered = await node.ask(reportTask, { params: { node_id: node.id, task_id: id }, body: signedResult(node.key, id, result) })
   expect(answered).toMatchObject({ status: 200, body: { state: 'expired' } })
   const [row] = await live.sql('select confirmed_generation::int as confirmed from allocations where id = $1', [allocation.id])
   expect(row).toEqual({ confirmed: 6 })

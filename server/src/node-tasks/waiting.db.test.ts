@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { retireNode } from '@gatehouse/contract/nodes'
+import { retireNode, waitForTasks } from '@gatehouse/contract/nodes'
 import { expect, test, vi } from 'vitest'
 import { type EnrolledNode, enrolledNode, nodeFixture, type Told } from '../../../test/enrolled-node.ts'
 import { type LiveServer, liveServer, serverFixture } from '../../../test/live-server.ts'
@@ -21,8 +21,11 @@ interface Timed {
 }
 const wait = async (who: EnrolledNode, seconds = longest, url?: string): Promise<Timed> => {
   const began = performance.now()
-  const path = `/internal/v1/nodes/${who.id}/tasks/wait?wait_seconds=${seconds}&run=${randomUUID()}`
-  const told = await (url === undefined ? who.call('GET', path) : who.call('GET', path, undefined, {}, url))
+  const told = await who.ask(waitForTasks, {
+    params: { node_id: who.id },
+    query: { wait_seconds: seconds, run: randomUUID() },
+    base: url,
+  })
   return { told, ms: performance.now() - began }
 }
 /** Reports nothing: what is there for a test to wait for is put away first. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SignedTask } from '@gatehouse/contract/node-tasks'
+import { reportTask, waitForTasks } from '@gatehouse/contract/nodes'
 import { afterAll, expect, test } from 'vitest'
 import { type EnrolledNode, enrolledNode, type Told } from '../../../test/enrolled-node.ts'
 import { type LiveServer, liveServer } from '../../../test/live-server.ts'
@@ -13,8 +14,7 @@ afterAll(async () => {
   for (const server of servers) await server.stop()
 })
 
-const done = { outcome: 'completed', generation: 0 }
-const pathOf = (id: string) => `/internal/v1/nodes/${id}/tasks`
+const done = { outcome: 'completed', generation: 0 } as const
 const stateOf = (live: LiveServer) =>
   live.sql(`select id, state, attempts, dispatched_to, result from node_tasks order by id`).then((rows) => JSON.stringify(rows))
 const sameBytes = ({ status, body }: Told) => JSON.stringify([status, { ...body, correlation_id: '' }])
@@ -29,7 +29,7 @@ interface Attempt {
 const attemptsOf = async (live: LiveServer, a: EnrolledNode, b: EnrolledNode): Promise<Attempt[]> => {
   const waiting = await queued(live.database, a.id, 'allocation.install_authorized_keys', 1, await placedAllocation(live, a.id))
   const probe = await probed(live.database, a.id)
-  const told = await a.call('GET', `${pathOf(a.id)}/wait?wait_seconds=0&run=${randomUUID()}`)
+  const told = await a.ask(waitForTasks, { params: { node_id: a.id }, query: { wait_seconds: 0, run: randomUUID() } })
   if (!told.body.tasks.some(({ task_id }: SignedTask) => task_id === waiting.id)) throw new Error('node A was not given its own task')
   const own = await probed(live.database, b.id)
   const over = await probed(live.database, b.id)
@@ -37,10 +37,14 @@ const attemptsOf = async (live: LiveServer, a: EnrolledNode, b: EnrolledNode): P
     over.id,
     JSON.stringify(done),
   ])
-  const report = (path_of: string, task_id: string) => () => b.call('POST', `${pathOf(path_of)}/${task_id}/result`, done)
+  const report = (path_of: string, task_id: string) => () => b.ask(reportTask, { params: { node_id: path_of, task_id }, body: done })
   const foreign = 'scope_mismatch'
   return [
-    { what: 'waits for A’s', reason_code: foreign, ask: () => b.call('GET', `${pathOf(a.id)}/wait?wait_seconds=0&run=${randomUUID()}`) },
+    {
+      what: 'waits for A’s',
+      reason_code: foreign,
+      ask: () => b.ask(waitForTasks, { params: { node_id: a.id }, query: { wait_seconds: 0, run: randomUUID() } }),
+    },
     { what: 'answers for A at A’s place', reason_code: foreign, ask: report(a.id, probe.id) },
     { what: 'answers for A at its own place', reason_code: foreign, ask: report(b.id, probe.id) },
     { what: 'answers for what there is not', reason_code: foreign, ask: report(b.id, randomUUID()) },

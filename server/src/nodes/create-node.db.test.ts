@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto'
-import { createNode, drainNode, listNodes, readNode, retireNode, undrainNode } from '@gatehouse/contract/nodes'
+import { createNode, drainNode, listNodes, readNode, renewCertificate, retireNode, undrainNode } from '@gatehouse/contract/nodes'
 import { describe, expect, test } from 'vitest'
 import { doorCaller, enrolledNode, nodeKeys, pemOf, registeredNode } from '../../../test/enrolled-node.ts'
 import { because, enrol, enrolling, nodes, renewing } from '../../../test/enrolment-scene.ts'
@@ -54,7 +54,7 @@ describe('nodes as the platform sees them', () => {
     expect(await statusOf()).toBe('active')
     await live.sql(`update nodes set last_seen_at = now() - interval '91 seconds' where id = $1`, [node.id])
     expect(await statusOf()).toBe('unavailable')
-    await node.call('POST', renewing(node.id), { csr: 'x'.repeat(100) })
+    await node.ask(renewCertificate, { params: { node_id: node.id }, body: { csr: 'x'.repeat(100) } })
     expect(await statusOf()).toBe('active')
     node.stop()
   })

@@ -1,5 +1,5 @@
 import { createPrivateKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto'
-import { enrolNodeAgain, readNode, retireNode } from '@gatehouse/contract/nodes'
+import { enrolNodeAgain, readNode, renewCertificate, retireNode } from '@gatehouse/contract/nodes'
 import { describe, expect, test } from 'vitest'
 import {
   doorCaller,
@@ -184,9 +184,9 @@ describe('enrolment', () => {
     expect(again.status).toBe(201)
     const { csr } = await nodeKeys()
     // Until somebody uses it, the token is nothing but an offer.
-    expect((await node.call('POST', renewing(node.id), { csr })).status).toBe(201)
+    expect((await node.ask(renewCertificate, { params: { node_id: node.id }, body: { csr } })).status).toBe(201)
     expect((await enrolling({ ...readToken(again.body.enrolment_token), token: again.body.enrolment_token })).status).toBe(201)
-    expect((await node.call('POST', renewing(node.id), { csr })).status).toBe(403)
+    expect((await node.ask(renewCertificate, { params: { node_id: node.id }, body: { csr } })).status).toBe(403)
     node.stop()
   })
 })
@@ -218,11 +218,13 @@ describe('requests for certificates', () => {
         .match(/.{1,64}/g)!
         .join('\n')}\n-----END CERTIFICATE REQUEST-----\n`
     for (const csr of [pem(der), pem(flipped)]) {
-      const told = await node.call('POST', renewing(node.id), { csr })
+      const told = await node.ask(renewCertificate, { params: { node_id: node.id }, body: { csr } })
       expect(told.body).toMatchObject({ code: 'invalid_csr', details: { reason: 'signature_not_accepted' } })
       expect(told.status).toBe(400)
     }
-    expect((await node.call('POST', renewing(node.id), { csr: pem(Buffer.from(mine.rawData)) })).status).toBe(201)
+    expect((await node.ask(renewCertificate, { params: { node_id: node.id }, body: { csr: pem(Buffer.from(mine.rawData)) } })).status).toBe(
+      201,
+    )
   })
 
   test.each<[string, () => Promise<string>]>([
@@ -256,7 +258,7 @@ describe('requests for certificates', () => {
       },
     ],
   ])('SG-22 one for a key of another kind is refused: %s', async (_, csrOf) => {
-    const told = await node.call('POST', renewing(node.id), { csr: await csrOf() })
+    const told = await node.ask(renewCertificate, { params: { node_id: node.id }, body: { csr: await csrOf() } })
     expect([told.status, told.body.code]).toEqual([400, 'invalid_csr'])
   })
 
@@ -278,7 +280,7 @@ describe('requests for certificates', () => {
         { type: 'url', value: 'gatehouse:node:other' },
       ]),
     ])
-    const told = await node.call('POST', renewing(node.id), { csr: csr.toString('pem') })
+    const told = await node.ask(renewCertificate, { params: { node_id: node.id }, body: { csr: csr.toString('pem') } })
     const certificate = new X509Certificate(told.body.certificate)
     expect(certificate.ca).toBe(false)
     expect(certificate.subject).toBe(`CN=${node.id}`)

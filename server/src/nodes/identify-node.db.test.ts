@@ -1,6 +1,6 @@
 import { webcrypto, X509Certificate } from 'node:crypto'
 import { connect, type TLSSocket } from 'node:tls'
-import { enrolNodeAgain, retireNode } from '@gatehouse/contract/nodes'
+import { enrolNodeAgain, renewCertificate, retireNode } from '@gatehouse/contract/nodes'
 import { describe, expect, test } from 'vitest'
 import { doorCaller, type EnrolledNode, enrolledNode, nodeKeys, pemOf, readToken, type Told } from '../../../test/enrolled-node.ts'
 import { because, enrol, enrolling, renewing, saidIn } from '../../../test/enrolment-scene.ts'
@@ -30,7 +30,7 @@ describe('who a node is', () => {
     const { csr } = await nodeKeys()
     const said = []
     for (const id of [a.id, '00000000-0000-7000-8000-000000000000']) {
-      const told = await b.call('POST', renewing(id), { csr })
+      const told = await b.ask(renewCertificate, { params: { node_id: id }, body: { csr } })
       said.push(saidIn(told))
       expect(shortly(told)).toEqual({ status: 403, code: 'insufficient_permissions', reason_code: 'scope_mismatch' })
       expect(await auditOf(told)).toMatchObject([
@@ -68,8 +68,8 @@ describe('who a node is', () => {
       { 'x-node-id': a.id, 'x-forwarded-client-cert': a.certificate.replaceAll('\n', ' '), 'x-ssl-client-s-dn': `CN=${a.id}` },
       { 'x-project-id': '00000000-0000-7000-8000-000000000000' },
     ] as Record<string, string>[]) {
-      const told = await b.call('POST', renewing(a.id), { csr: 'x'.repeat(100) }, headers)
-      expect([told.status, told.body.details.reason_code]).toEqual([403, 'scope_mismatch'])
+      const told = await b.ask(renewCertificate, { params: { node_id: a.id }, body: { csr: 'x'.repeat(100) }, headers })
+      expect([told.status, told.body.details?.reason_code]).toEqual([403, 'scope_mismatch'])
     }
     a.stop()
     b.stop()

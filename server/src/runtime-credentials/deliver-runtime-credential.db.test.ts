@@ -286,7 +286,7 @@ describe('wrapped delivery', () => {
     )
     const { id, secret } = await withSecret()
     const token = await promised(id)
-    for (const verb of ['/disable', '/enable']) await live.call('adam', 'POST', runtimes.one(id, verb), { body: because }, deaf.url)
+    for (const verb of ['disable', 'enable'] as const) await runtimes.move(id, verb, 'adam', deaf.url)
     expect((await open(id, token)).body.secret).toBe(secret)
   })
 

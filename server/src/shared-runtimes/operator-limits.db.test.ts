@@ -14,7 +14,7 @@ const live = serverFixture({ policies: noRateLimits })
 const runtimes = runtimesOn(live)
 
 const { org, project } = seeded
-const move = (id: string, verb: 'disable' | 'enable') => live.call('adam', 'POST', runtimes.one(id, `/${verb}`), { body: because })
+const { move } = runtimes
 const member = (name: string, allocation_id: string | null = null) => ({ name, role: 'worker', state: 'ready', allocation_id })
 const recordOf = async (answered: Answered) => {
   const rows = await live.auditOf(answered.headers.get('x-request-id')!)

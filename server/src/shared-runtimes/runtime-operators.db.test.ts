@@ -122,7 +122,7 @@ describe('what an operator reports', () => {
       version: 1,
     })
     // Put to rest and woken it is as it last said.
-    for (const verb of ['disable', 'enable']) await live.call('adam', 'POST', runtimes.one(id, `/${verb}`), { body: because })
+    for (const verb of ['disable', 'enable'] as const) await runtimes.move(id, verb)
     expect((await state()).state).toBe('running')
     const told = await live.sql(
       `select metadata ->> 'is_taken' as taken from audit_logs where action = 'shared_runtime.status.report' and resource_id = $1 order by seq`,

@@ -63,7 +63,7 @@ describe('MI-01 a shared runtime of a tenant', () => {
     const late = await patch({ expected_version: 1, app_version: '25' })
     expect([late.status, late.body.code, late.body.details]).toEqual([409, 'version_conflict', { version: 2 }])
 
-    const move = (verb: string) => live.call('adam', 'POST', runtimes.one(id, `/${verb}`), { body: because })
+    const move = (verb: 'disable' | 'enable') => runtimes.move(id, verb)
     expect((await move('disable')).body).toMatchObject({ state: 'disabled' })
     expect(refused(await move('disable')).slice(0, 2)).toEqual([409, 'state_conflict'])
     expect((await move('enable')).body).toMatchObject({ state: 'requested', disabled_at: null })
@@ -117,8 +117,7 @@ describe('MI-01 a shared runtime of a tenant', () => {
       expect(refused(await runtimes.attach(id, project.aurora, 'all', who))).toEqual(denied)
       expect(refused(await runtimes.detach(id, attached.id, who))).toEqual(denied)
       expect(refused(await live.ask(who, listEligibleProjects, { params: { org_id: org.aurora, shared_runtime_id: id } }))).toEqual(denied)
-      for (const verb of ['disable', 'enable'])
-        expect(refused(await live.call(who, 'POST', runtimes.one(id, `/${verb}`), { body: because }))).toEqual(denied)
+      for (const verb of ['disable', 'enable'] as const) expect(refused(await runtimes.move(id, verb, who))).toEqual(denied)
     }
     expect(refused(await live.ask('bella', readSharedRuntime, { params: { org_id: org.aurora, shared_runtime_id: id } }))).toEqual(
       notThere('organization_not_found'),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readAllocation, releaseAllocation, replaceAllocationSshKeys } from '@gatehouse/contract/allocations'
+import { type NodeEvent, reportNodeEvents } from '@gatehouse/contract/node-events'
 import { describe, expect, test } from 'vitest'
 import { stageFixture } from '../../../test/access-stage.ts'
 import { serverFixture } from '../../../test/live-server.ts'
@@ -10,10 +11,10 @@ let failure: string | undefined
 const live = serverFixture()
 const stage = stageFixture(live, { fail: ({ type }) => (type === 'allocation.install_authorized_keys' ? failure : undefined) })
 
-const told = async (allocation_id: string, kind: string, more: object) => {
+const told = async (allocation_id: string, kind: NodeEvent['kind'], more: Partial<NodeEvent>) => {
   const generation = stage.model.held.get(allocation_id)?.generation ?? 0
   const event = { event_id: randomUUID(), kind, at: new Date().toISOString(), allocation_id, generation, ...more }
-  const { status, text } = await stage.node.call('POST', `/internal/v1/nodes/${stage.node.id}/events`, { events: [event] })
+  const { status, text } = await stage.node.ask(reportNodeEvents, { params: { node_id: stage.node.id }, body: { events: [event] } })
   expect([status, text]).toEqual([200, expect.stringContaining('accepted')])
 }
 const found = (id: string, why: string) => told(id, 'drift_found', { failure: why })
@@ -75,7 +76,7 @@ describe('what a node says is not as it should be', () => {
     ['drift_found', { failure: 'no_such_account' }],
     // By an agent whose book had forgotten it.
     ['drift_restored', { found: 'account_left', generation: 0 }],
-  ])('SG-20 S15 an account that is gone is made again, and nothing is said to be applied before: %s', async (kind, more) => {
+  ] as const)('SG-20 S15 an account that is gone is made again, and nothing is said to be applied before: %s', async (kind, more) => {
     const { id, both } = await peopled()
     const before = await asked(id)
     await told(id, kind, more)

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { releaseAllocation } from '@gatehouse/contract/allocations'
+import { type NodeEvent, reportNodeEvents } from '@gatehouse/contract/node-events'
 import { describe, expect, test } from 'vitest'
 import { stageFixture } from '../../../test/access-stage.ts'
 import { type Alteration, alteredDatabase } from '../../../test/altered-database.ts'
+import type { BodyOf } from '../../../test/ask.ts'
 import { type EnrolledNode, nodeFixture } from '../../../test/enrolled-node.ts'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { newKeyLine } from '../../../test/ssh-key-lines.ts'
@@ -13,14 +15,14 @@ const live = serverFixture()
 const stage = stageFixture(live)
 const other = nodeFixture(live, { region: 'elsewhere' })
 
-const tell = (events: readonly object[], node: EnrolledNode = stage.node, node_id = node.id) =>
-  node.call('POST', `/internal/v1/nodes/${node_id}/events`, { events })
-const told = async (...events: readonly object[]) => {
+const tell = (events: BodyOf<typeof reportNodeEvents>['events'], node: EnrolledNode = stage.node, node_id = node.id) =>
+  node.ask(reportNodeEvents, { params: { node_id }, body: { events } })
+const told = async (...events: BodyOf<typeof reportNodeEvents>['events']) => {
   const answered = await tell(events)
   expect([answered.status, answered.text]).toEqual([200, expect.stringContaining('accepted')])
   return answered.body
 }
-const happened = (kind: string, allocation_id: string, more: object = {}) => ({
+const happened = (kind: NodeEvent['kind'], allocation_id: string, more: object = {}) => ({
   event_id: randomUUID(),
   kind,
   at: new Date().toISOString(),
@@ -300,15 +302,11 @@ describe('what is repeated, late or wrong', () => {
 
   test('SG-21 an event that lacks what belongs to its kind is refused by name', async () => {
     const { id, his } = await peopled()
-    const { session_id: _session, ...without } = began(id, 'k.1', his.fingerprint) as Record<string, unknown>
-    const { end: _end, ...endless } = ended(id, 'k.1', his.fingerprint) as Record<string, unknown>
+    const without = happened('session_started', id, { fingerprint: his.fingerprint, source_ip: '192.0.2.7' })
+    const endless = happened('session_ended', id, { session_id: 'k.1', fingerprint: his.fingerprint })
     const answered = await tell([without, endless, happened('drift_restored', id)])
     expect([answered.status, answered.body.code]).toEqual([400, 'validation_error'])
-    expect(answered.body.details.map(({ field }: { field: string }) => field)).toEqual([
-      'events/0/session_id',
-      'events/1/end',
-      'events/2/found',
-    ])
+    expect(answered.body.details?.map(({ field }) => field)).toEqual(['events/0/session_id', 'events/1/end', 'events/2/found'])
     for (const wrong of [{ generation: 2 ** 60 }, { at: '2026-02-31T00:00:00.000Z' }, { session_id: '../../x' }, { source_ip: 'x; rm' }])
       expect((await tell([began(id, 'k.1', his.fingerprint, wrong)])).status).toBe(400)
     expect(await listed(id)).toEqual([])
@@ -351,8 +349,8 @@ describe('a receipt', () => {
 describe('red controls', () => {
   const altered = (...alterations: readonly Alteration[]) =>
     live.replica((parts) => ({ ...parts, database: alteredDatabase(parts.database, ...alterations) }))
-  const tellAt = (url: string, ...events: readonly object[]) =>
-    stage.node.call('POST', `/internal/v1/nodes/${stage.node.id}/events`, { events }, {}, url)
+  const tellAt = (url: string, ...events: BodyOf<typeof reportNodeEvents>['events']) =>
+    stage.node.ask(reportNodeEvents, { params: { node_id: stage.node.id }, body: { events }, base: url })
 
   test('SG-20 S15 they find a build that counts a repeated drift again', async () => {
     const { id } = await peopled()
@@ -380,7 +378,7 @@ describe('red controls', () => {
       rows: (rows) => rows.map((row) => ({ ...(row as object), node_id: other.id })),
     })
     const event = began(id, 'n.1', his.fingerprint, { generation: 0 })
-    const heard = await other.call('POST', `/internal/v1/nodes/${other.id}/events`, { events: [event] }, {}, trusting.nodes.url)
+    const heard = await other.ask(reportNodeEvents, { params: { node_id: other.id }, body: { events: [event] }, base: trusting.nodes.url })
     expect(heard.status).toBe(200)
     expect(await listed(id)).toHaveLength(1)
   })

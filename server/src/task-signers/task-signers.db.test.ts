@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { listTaskSigners, revokeTaskSigner, rotateTaskSigner } from '@gatehouse/contract/nodes'
+import { listTaskSigners, revokeTaskSigner, rotateTaskSigner, waitForTasks } from '@gatehouse/contract/nodes'
 import { describe, expect, test } from 'vitest'
 import { enrolledNode, nodeFixture } from '../../../test/enrolled-node.ts'
 import { fixture } from '../../../test/fixture.ts'
@@ -98,7 +98,7 @@ describe('versions of the key that signs tasks', () => {
     const given = await queued(live.database, mine.id, 'allocation.install_authorized_keys', 3, allocation)
     const probe = await probed(live.database, mine.id)
     // Taken by a run that dies: what it holds was signed by the version that ends now.
-    const lost = await mine.call('GET', `/internal/v1/nodes/${mine.id}/tasks/wait?wait_seconds=0&run=${randomUUID()}`)
+    const lost = await mine.ask(waitForTasks, { params: { node_id: mine.id }, query: { wait_seconds: 0, run: randomUUID() } })
     const revoked = await revoke(active.kid)
     expect(revoked).toMatchObject({ status: 200, body: { state: 'revoked' } })
     await settled()
