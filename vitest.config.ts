@@ -18,10 +18,11 @@ const e2eTests = places('.e2e.test')
 
 export default defineConfig({
   test: {
-    // Two cores. A worker is a process and goes from file to file of its project without loading anything again: a third of the time goes
-    // otherwise into starts. So a file leaves nothing changed that another sees.
+    // A worker is a process and goes from file to file of its project without loading anything again: a third of the time goes
+    // otherwise into starts. So a file leaves nothing changed that another sees. Two cores and four workers: half of the time of a file is
+    // waiting, for the database or for processes that it has started.
     pool: 'forks',
-    maxWorkers: 2,
+    maxWorkers: 4,
     isolate: false,
     restoreMocks: true,
     // Transformed modules are kept under node_modules/.vitest-cache, by a hash of their content.
@@ -37,10 +38,10 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'unit', include: inTier('.test'), exclude: [...dbTests, ...e2eTests, ...leftOut] } },
       { extends: true, test: { name: 'db', include: inTier('.db.test'), exclude: leftOut, globalSetup } },
-      // Last, because they start and kill whole processes; each in a process of its own for the same reason.
+      // Each in a process of its own, because they start and kill whole processes.
       {
         extends: true,
-        test: { name: 'e2e', include: inTier('.e2e.test'), exclude: leftOut, globalSetup, sequence: { groupOrder: 1 }, isolate: true },
+        test: { name: 'e2e', include: inTier('.e2e.test'), exclude: leftOut, globalSetup, isolate: true },
       },
       // Every database test on the oldest PostgreSQL that we promise, as `npm test` runs it on the newest.
       ...(isAll && hasPart('postgres15')

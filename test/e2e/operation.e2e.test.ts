@@ -95,12 +95,8 @@ test('HO-07 a signal under load loses no request: readiness turns at once, what 
   const workers = Array.from({ length: 6 }, worker)
   await expect.poll(() => answers.length).toBeGreaterThan(50)
 
-  // One that hangs on a lock until after the port is closed, and a connection that asks for nothing.
-  await live.sql('begin')
-  await live.sql('select seq from audit_heads where chain_id = $1 for update', [org.borealis])
-  const slow = live.call('ada', 'POST', `/api/v1/orgs/${org.borealis}/suspend`, { body: { reason: 'slow' } }, url)
+  // A connection that asks for nothing. One that is answered after the port is closed is in the next test.
   const idle = connectionTo(url)
-  await sleep(300)
 
   const answeredBefore = answers.length
   const signalled = performance.now()
@@ -116,8 +112,6 @@ test('HO-07 a signal under load loses no request: readiness turns at once, what 
   // Not before the grace that was asked for.
   expect(performance.now() - signalled).toBeGreaterThan(drain_seconds * 1000 - 100)
   expect(await idle.ended).toBe('closed')
-  await live.sql('commit')
-  expect((await slow).status).toBe(200)
   expect(await closed, heard.err).toBe(0)
 
   expect(answers.length).toBeGreaterThan(answeredBefore)

@@ -1,7 +1,4 @@
-import type { KeyObject } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { verifyChains } from '../../server/src/audit/verify-chains.ts'
-import type { Reader } from '../../server/src/db/database.ts'
 import type { Attempt, Wanted } from './journal.ts'
 import { actionsOf, isKeyed, operationOf, recipes } from './recipes.ts'
 import type { Sql } from './replay/room.ts'
@@ -93,11 +90,10 @@ const gapsIn = (sql: Sql) =>
 
 /** The whole world: every chain, and everything the record tells against everything there is. */
 export const judgeWorld = async (
-  world: { sql: Sql; reader: Reader; key: KeyObject; before: State; since: ReadonlyMap<string, number> },
+  world: { sql: Sql; chainFaults: () => Promise<string[]>; before: State; since: ReadonlyMap<string, number> },
   journal: ReadonlyMap<string, Wanted>,
 ): Promise<string[]> => {
-  const { sql, reader, key, before, since } = world
-  const { faults } = await verifyChains(reader, key)
+  const { sql, before, since } = world
   const [told, state] = await steadily(
     () => sql('select chain_id, seq from audit_heads order by chain_id'),
     async () => [await readRecord(sql), await readState(sql)],
@@ -105,7 +101,7 @@ export const judgeWorld = async (
   const record = told.filter(({ chain_id, seq }) => seq > (since.get(chain_id) ?? 0))
   const asked = new Set([...journal.values()].flatMap(({ attempts }) => attempts.map(({ correlation_id }) => correlation_id)))
   return [
-    ...faults.map(({ sentence }) => sentence),
+    ...(await world.chainFaults()),
     ...(await gapsIn(sql)).map(({ chain_id }) => `the chain ${chain_id} has a gap`),
     ...record
       // Next keys, and what vouches for nodes, are made without being asked for.

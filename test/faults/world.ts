@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { verifyChains } from '../../server/src/audit/verify-chains.ts'
 import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
 import { openDatabase } from '../../server/src/db/database.ts'
 import { auditKey } from '../../server/src/installation/own-secrets.ts'
@@ -221,7 +222,8 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
     key,
     before,
     since,
-    reader: database.reader,
+    /** What is wrong with the chains, all of them read at one moment: servers make next keys in the background. */
+    chainFaults: async () => (await database.transaction('read', (tx) => verifyChains(tx, key))).faults.map(({ sentence }) => sentence),
     start,
     /** A server in this very process, for faults that need not kill it. */
     startHere: async (reached: Reached) => {

@@ -67,7 +67,7 @@ describe('a rule over things of one kind', () => {
     )
     expect([...new Set(within.map(({ list }) => list.id))]).toHaveLength(nested.length)
     const faults: string[] = []
-    for (const type of sweep('hidden types', resourceTypes, 3)) {
+    for (const type of sweep('hidden types', resourceTypes, 1)) {
       const end = await hideType(live, type)
       await fewAtOnce(seen.flat(), async ({ cell, ids }) => {
         const looking = lookingAt(voice, cell)
@@ -111,7 +111,7 @@ describe('where rules hide some', () => {
   beforeAll(() => hideSome(live, world))
 
   test('D8 every list shows exactly what single reads do, whatever its pages', { timeout: 300_000 }, async () => {
-    expect(await faultsOf(await cellsOf(sweep('lists', pairs, 7)))).toEqual([])
+    expect(await faultsOf(await cellsOf(sweep('lists', pairs, 4)))).toEqual([])
   })
 
   const runtimeIn = (id: string, more: string) => `/api/v1/orgs/${org.aurora}/shared-app-runtimes/${id}${more}`

@@ -47,15 +47,15 @@ export const readAccounts = (path: string): Account[] =>
         .map((line) => accountOf(JSON.parse(line)))
     : []
 
-const cell = (seconds: number): string => seconds.toFixed(1).padStart(8)
+const cell = (seconds: number): string => seconds.toFixed(1).padStart(10)
 const row = (name: string, values: readonly number[]): string => `${values.map(cell).join('')}  ${name}`
 
 /** Where the time of a run went, by kind of work and by file: the seconds of all files together, and of the slowest. */
 export const accountTable = (accounts: readonly Account[], most = 10): string[] => {
   const sum = (kind: (typeof kinds)[number]) => accounts.reduce((total, account) => total + account.kinds[kind], 0)
   const slowest = accounts.toSorted((one, other) => other.seconds - one.seconds).slice(0, most)
-  const heads = ['all', 'database', 'server', 'process', 'comput-', 'waiting'].map((head) => head.padStart(8)).join('')
-  const more = ['', 'set-up', 'set-up', 'starts', 'ing', ''].map((head) => head.padStart(8)).join('')
+  const heads = ['all', 'database', 'server', 'process', 'comput-', 'waiting'].map((head) => head.padStart(10)).join('')
+  const more = ['', 'set-up', 'set-up', 'starts', 'ing', ''].map((head) => head.padStart(10)).join('')
   return [
     heads,
     more,

@@ -48,7 +48,7 @@ describe('SQL', () => {
   for (const { operation, person, params, body } of rightfulCalls)
     test(`HO-04 every parameter of ${operation.id} takes such a text as a text or refuses it`, async () => {
       const names = Object.keys((operation.query as { properties?: object }).properties ?? {})
-      for (const payload of sweep(operation.id, payloads, 2)) {
+      for (const payload of sweep(operation.id, payloads, 1)) {
         const path = pathOf(operation.path, params)
         const coded = encodeURIComponent(payload)
         const sends = [

@@ -2,7 +2,6 @@
 // quiet each node must have exactly what it must have. `npm run campaign:access [-- --rounds 2000 --seed 7 --resume --record]`;
 // `--control forgets_grants` plays a build with a known mistake instead, which must be found.
 import { parseArgs } from 'node:util'
-import { verifyChains } from '../../../server/src/audit/verify-chains.ts'
 import { campaignFlags, openCampaign } from '../../campaigns/campaign.ts'
 import type { Build } from '../../faults/builds.ts'
 import { ownPostgres } from '../../faults/own-postgres.ts'
@@ -45,7 +44,7 @@ try {
   while (sum('schedules') < wanted && !(values.control !== undefined && faults().length > 0)) {
     const schedules = Math.min(at_once, wanted - sum('schedules'))
     const found = await playBatch(place, schedules)
-    const broken = (await verifyChains(world.reader, world.key)).faults.map(({ sentence }) => sentence)
+    const broken = await world.chainFaults()
     for (const each of [...found, ...broken].slice(0, 10)) console.log(`✗ ${each}`)
     campaign.finish({ schedules, sets: place.history.length - sets, faults: [...found, ...broken] })
     sets = place.history.length
