@@ -38,10 +38,9 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'unit', include: inTier('.test'), exclude: [...dbTests, ...e2eTests, ...leftOut] } },
       { extends: true, test: { name: 'db', include: inTier('.db.test'), exclude: leftOut, globalSetup } },
-      // Each in a process of its own, because they start and kill whole processes.
       {
         extends: true,
-        test: { name: 'e2e', include: inTier('.e2e.test'), exclude: leftOut, globalSetup, isolate: true },
+        test: { name: 'e2e', include: inTier('.e2e.test'), exclude: leftOut, globalSetup },
       },
       // Every database test on the oldest PostgreSQL that we promise, as `npm test` runs it on the newest.
       ...(isAll && hasPart('postgres15')
