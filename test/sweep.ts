@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { test } from 'vitest'
 import { seedIn, tierIn } from '../tools/test/tier.ts'
 
 /** Whether this run takes all cases of every sweep: `npm run test:all`. */
@@ -26,3 +27,11 @@ export const sweep = <Case>(name: string, cases: readonly Case[], most: number):
 
 /** How much of something is tried: a little in `npm test`, the whole in `npm run test:all`. */
 export const amount = (little: number, whole: number): number => (isWhole ? whole : little)
+
+/**
+ * Declares one of many like stories (bad starts, ways to die): all of them run in `npm run test:all`, a share of them in `npm test`, others with
+ * every seed. What everybody relies on is an ordinary test.
+ */
+export const oneOfMany = (share: number) => (title: string, story: () => Promise<void>) => {
+  if (isWhole || seededNumber(title) < share * 2 ** 32) test(title, story)
+}

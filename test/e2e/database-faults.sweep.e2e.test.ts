@@ -94,7 +94,7 @@ describe('a connection that the database ends, and a record that it refuses', ()
     return stateHash(world.sql)
   }
 
-  test.for(sweep('ended connections', operations, 14))(
+  test.for(sweep('ended connections', operations, 8))(
     'HO-07 %s answers 503 and leaves nothing behind when its connection is ended at a statement',
     async (operation) => {
       await timed(world, url, operation, await world.prepare(operation, world.stageOn(url)))
@@ -115,7 +115,7 @@ describe('a connection that the database ends, and a record that it refuses', ()
     },
   )
 
-  test.for(sweep('refused records', operations, 14))(
+  test.for(sweep('refused records', operations, 8))(
     'AU-01 %s does nothing where its record cannot be written, and records nothing where it cannot be done',
     async (operation) => {
       for (const refusal of ['refuse_record', 'refuse_change']) {

@@ -11,7 +11,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, t
 import { hasPart, parts } from '../../tools/test/parts.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 import { asSuperuser } from '../superuser.ts'
+import { oneOfMany } from '../sweep.ts'
 import { addressOf, launcher } from './launched.ts'
+
+const badStart = oneOfMany(1 / 3)
 
 const project = join(import.meta.dirname, '../..')
 // Comes to a machine with Debian's PostgreSQL.
@@ -148,7 +151,7 @@ describe('production refuses, in one sentence', () => {
     expect(await refusal(environment)).toMatch(/^GATEHOUSE_OIDC_ISSUERS: OIDC issuer ".+" is .+, which production does not accept\.$/)
   })
 
-  test('HO-03 a seeded database', async () => {
+  badStart('HO-03 a seeded database', async () => {
     const keys = `first:${sealingKey}`
     await seedDevelopment({ databaseUrl: clone.appUrl, issuer: 'http://127.0.0.1:8091', keys })
     const sentence = 'This database holds seeded development people; production refuses it.'
@@ -157,7 +160,7 @@ describe('production refuses, in one sentence', () => {
     expect(await refusal({ ...production(clone), GATEHOUSE_PROFILE: 'production' })).toBe(sentence)
   })
 
-  test('HO-03 an application that owns the tables, or everything', async () => {
+  badStart('HO-03 an application that owns the tables, or everything', async () => {
     const sentence = 'The role in DATABASE_URL owns the tables or is a superuser; production needs one that owns nothing.'
     expect(await refusal(production({ appUrl: clone.ownerUrl, ownerUrl: clone.ownerUrl }))).toBe(sentence)
     const root = changed(inject('postgres').superuserUrl, { pathname: new URL(clone.appUrl).pathname })
@@ -165,7 +168,7 @@ describe('production refuses, in one sentence', () => {
     expect(await refusal(production({ appUrl: root }))).toBe(sentence)
   })
 
-  test('HO-03 a schema of another version, unless it is told the owner; and one of a newer version in any case', async () => {
+  badStart('HO-03 a schema of another version, unless it is told the owner; and one of a newer version in any case', async () => {
     const sentence = 'The database schema is not that of this version; set DATABASE_OWNER_URL so that the server can migrate it.'
     await asSuperuser(clone.ownerUrl, (client) => client.query(`insert into schema_migrations values ('9999-newer.sql', 'x')`))
     expect(await refusal(production({ appUrl: clone.appUrl }))).toBe(sentence)
@@ -182,7 +185,7 @@ describe('production refuses, in one sentence', () => {
       expect(await refusal({ ...production(clone), [name]: undefined })).toBe(`${name} is not set, and there is no default for it.`)
   })
 
-  test('HO-03 a database that does not answer, does not exist or does not know the password', async () => {
+  badStart('HO-03 a database that does not answer, does not exist or does not know the password', async () => {
     const { pathname } = new URL(clone.appUrl)
     const nobody = { port: '1' }
     expect(await refusal(production({ appUrl: changed(clone.appUrl, nobody) }))).toBe('The database in DATABASE_URL does not answer.')
@@ -206,7 +209,7 @@ describe('production refuses, in one sentence', () => {
     )
   })
 
-  test('HO-03 a port that is taken', async () => {
+  badStart('HO-03 a port that is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
@@ -305,7 +308,7 @@ describe.runIf(hasPart('postgres15'))("Debian's PostgreSQL 15 over TLS", () => {
 
   const untrusted = /^The certificate of the database is not accepted \(.+\); sslrootcert in its URL names who signed it\.$/
 
-  test('HO-03 a certificate that another root signed is refused (needs postgres15)', async () => {
+  badStart('HO-03 a certificate that another root signed is refused (needs postgres15)', async () => {
     const wrong = over(trusting('stranger'))
     expect(await refusal(production(wrong))).toMatch(untrusted)
     expect(await refusal(production({ appUrl: wrong.appUrl }))).toMatch(untrusted)
@@ -314,14 +317,14 @@ describe.runIf(hasPart('postgres15'))("Debian's PostgreSQL 15 over TLS", () => {
     expect(await refusal(production(over('?sslmode=verify-full')))).toMatch(untrusted)
   })
 
-  test('HO-03 a certificate for another host is refused (needs postgres15)', async () => {
+  badStart('HO-03 a certificate for another host is refused (needs postgres15)', async () => {
     await present('elsewhere')
     const sentence = await refusal(production({ appUrl: over(trusting('elsewhere')).appUrl }))
     expect(sentence).toMatch(/^The certificate of the database is not accepted \(Hostname\/IP does not match/)
     await present('server')
   })
 
-  test('HO-03 without TLS the database refuses, and the server says so (needs postgres15)', async () => {
+  badStart('HO-03 without TLS the database refuses, and the server says so (needs postgres15)', async () => {
     for (const search of ['?sslmode=disable', '']) {
       const plain = over(search)
       for (const database of [plain, { appUrl: plain.appUrl }])
@@ -331,13 +334,13 @@ describe.runIf(hasPart('postgres15'))("Debian's PostgreSQL 15 over TLS", () => {
     }
   })
 
-  test('HO-03 a root that is not there is named (needs postgres15)', async () => {
+  badStart('HO-03 a root that is not there is named (needs postgres15)', async () => {
     const lost = over(trusting('nowhere'))
     expect(await refusal(production(lost))).toContain('nowhere.crt')
     expect(await refusal(production({ appUrl: lost.appUrl }))).toContain('nowhere.crt')
   })
 
-  test('HO-03 TLS asked of a database that has none is refused (needs postgres15)', async () => {
+  badStart('HO-03 TLS asked of a database that has none is refused (needs postgres15)', async () => {
     const search = trusting('server')
     expect(await refusal(production({ appUrl: changed(clone.appUrl, { search }) }))).toBe(
       'The database offers no TLS, and its URL asks for it.',

@@ -8,6 +8,9 @@ import { type PostgresRequest, startPostgres } from '@gatehouse/server/db/embedd
 import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
 import { hasPart, parts } from '../../tools/test/parts.ts'
+import { oneOfMany } from '../sweep.ts'
+
+const badStart = oneOfMany(0.4)
 
 const project = join(import.meta.dirname, '../..')
 const quick = { fsync: 'off', full_page_writes: 'off' }
@@ -136,7 +139,7 @@ test('HO-01 PostgreSQL runs as an unprivileged user, and its passwords are for t
   expect(statSync(dataDir).mode & 0o077).toBe(0)
 })
 
-test('HO-01 PostgreSQL does not outlive a starter that was killed with -9', async () => {
+badStart('HO-01 PostgreSQL does not outlive a starter that was killed with -9', async () => {
   const dataDir = newDataDir()
   const { child, pid } = await startInAnother(dataDir)
   expect(isRunning(pid)).toBe(true)
@@ -144,7 +147,7 @@ test('HO-01 PostgreSQL does not outlive a starter that was killed with -9', asyn
   expect(await until(() => processesOn(dataDir).length === 0, 15), processesOn(dataDir).join('\n')).toBe(true)
 })
 
-test('HO-01 a start right after kill -9 waits for the former PostgreSQL to leave', async () => {
+badStart('HO-01 a start right after kill -9 waits for the former PostgreSQL to leave', async () => {
   const dataDir = newDataDir()
   const { child, pid } = await startInAnother(dataDir)
   child.kill('SIGKILL')
@@ -154,7 +157,7 @@ test('HO-01 a start right after kill -9 waits for the former PostgreSQL to leave
   expect(await ask(next.appUrl, 'select 1')).toEqual([1])
 })
 
-test('HO-01 a PostgreSQL that lost its keeper is ended by the next start', async () => {
+badStart('HO-01 a PostgreSQL that lost its keeper is ended by the next start', async () => {
   const dataDir = newDataDir()
   const { child, pid } = await startInAnother(dataDir)
   const keeper = Number(/^PPid:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1])
@@ -168,7 +171,7 @@ test('HO-01 a PostgreSQL that lost its keeper is ended by the next start', async
   expect(isRunning(pid)).toBe(false)
 })
 
-test('HO-01 a number in postmaster.pid that now belongs to another process does not stop the start', async () => {
+badStart('HO-01 a number in postmaster.pid that now belongs to another process does not stop the start', async () => {
   const dataDir = newDataDir()
   const first = await start({ dataDir })
   const owner = statSync(dataDir)
@@ -182,7 +185,7 @@ test('HO-01 a number in postmaster.pid that now belongs to another process does 
   expect(stranger.exitCode).toBe(null)
 })
 
-test('HO-01 a half-initialised folder is set aside and an unfinished initialisation is swept', async () => {
+badStart('HO-01 a half-initialised folder is set aside and an unfinished initialisation is swept', async () => {
   const dataDir = newDataDir()
   mkdirSync(dataDir, { recursive: true })
   writeFileSync(join(dataDir, 'PG_VERSION'), '18\n')
@@ -194,13 +197,13 @@ test('HO-01 a half-initialised folder is set aside and an unfinished initialisat
   expect(names.sort()).toEqual(['postgres', 'postgres.incomplete-N', 'postgres.log', 'postgres.passwords.json'])
 })
 
-test('HO-01 the folder, once in use, is refused to a second starter by name', async () => {
+badStart('HO-01 the folder, once in use, is refused to a second starter by name', async () => {
   const dataDir = newDataDir()
   await start({ dataDir })
   await expect(start({ dataDir })).rejects.toThrow(`The database in ${dataDir} is in use by process ${process.pid}.`)
 })
 
-test('HO-01 a wanted port that is taken, data of another version and lost passwords each give a sentence', async () => {
+badStart('HO-01 a wanted port that is taken, data of another version and lost passwords each give a sentence', async () => {
   const dataDir = newDataDir()
   const first = await start({ dataDir })
   await first.stop()

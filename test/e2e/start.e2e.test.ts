@@ -7,6 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '@gatehouse/server/db/embedded/free-port'
 import pg from 'pg'
 import { afterAll, afterEach, expect, test } from 'vitest'
+import { oneOfMany } from '../sweep.ts'
+
+const badStart = oneOfMany(1 / 2)
 
 const project = join(import.meta.dirname, '../..')
 const undo: (() => unknown)[] = []
@@ -189,7 +192,7 @@ test('HO-01 killed with -9, world or launcher, it leaves no process and the next
   expect(await third.ended, third.output()).toBe(0)
 })
 
-test('HO-01 Ctrl-C in the middle of the first start leaves no process, and the next start succeeds', async () => {
+badStart('HO-01 Ctrl-C in the middle of the first start leaves no process, and the next start succeeds', async () => {
   const { folder, env } = await newPlace()
   const first = launch(env)
   await until(() => first.output().includes('initialising the database'), 30)
@@ -201,7 +204,7 @@ test('HO-01 Ctrl-C in the middle of the first start leaves no process, and the n
   expect(await second.ended).toBe(0)
 })
 
-test('HO-01 a part that dies takes the world with it, with its name', async () => {
+badStart('HO-01 a part that dies takes the world with it, with its name', async () => {
   const { folder, env } = await usedPlace()
   const run = await bringUp(env)
   const server = processesNaming(folder).find((line) => line.includes('server/src/main.ts'))!
@@ -225,7 +228,7 @@ test('HO-01 while it runs, a second start and a reset are refused; afterwards th
   expect(existsSync(join(stateDir, 'not-ours.txt'))).toBe(true)
 })
 
-test('HO-01 taken ports are named, with the variable that chooses another', async () => {
+badStart('HO-01 taken ports are named, with the variable that chooses another', async () => {
   const { folder, env, port, idpPort, nodesPort, dbPort } = await newPlace()
   await occupy(port)
   await refusedWith(
@@ -249,7 +252,7 @@ test('HO-01 taken ports are named, with the variable that chooses another', asyn
   expect(processesNaming(folder)).toEqual([])
 })
 
-test('HO-01 settings that cannot be meant give a sentence', async () => {
+badStart('HO-01 settings that cannot be meant give a sentence', async () => {
   const { env } = await newPlace()
   await refusedWith(launch({ ...env, GATEHOUSE_PORT: 'http' }), 'GATEHOUSE_PORT is "http", which is no port')
   await refusedWith(launch({ ...env, GATEHOUSE_PORT: env.GATEHOUSE_IDP_PORT }), 'cannot both have port')
@@ -262,7 +265,7 @@ test('HO-01 settings that cannot be meant give a sentence', async () => {
   await refusedWith(launch({ ...env, DATABASE_URL: nowhere, DATABASE_OWNER_URL: nowhere }), 'does not accept connections')
 })
 
-test('HO-01 a state folder that cannot be made or written gives a sentence', async () => {
+badStart('HO-01 a state folder that cannot be made or written gives a sentence', async () => {
   const { folder, env } = await newPlace()
   writeFileSync(join(folder, 'file'), '')
   await refusedWith(launch({ ...env, GATEHOUSE_STATE_DIR: join(folder, 'file/state') }), 'is a file and not a folder')
@@ -270,7 +273,7 @@ test('HO-01 a state folder that cannot be made or written gives a sentence', asy
   await refusedWith(launch({ ...env, GATEHOUSE_STATE_DIR: '/sys/gatehouse' }), 'may not write to /sys/gatehouse')
 })
 
-test('HO-01 a parent folder that the database or we may not use gives a sentence where the folder was chosen by hand', async () => {
+badStart('HO-01 a parent folder that the database or we may not use gives a sentence where the folder was chosen by hand', async () => {
   const { folder, env } = await newPlace()
   const stateDir = join(folder, 'closed/state')
   // Root's database runs as somebody else, who may not enter; anybody else's runs as themselves, who may not write.
