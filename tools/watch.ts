@@ -19,8 +19,7 @@ process.on('exit', (code) => {
 })
 const vitest = await startVitest('test', words, {
   watch: true,
-  // The oldest PostgreSQL is left to `npm test`.
-  project: [...projects, '!db15'],
+  project: projects,
   forceRerunTriggers: ['**/package.json/**', '**/vitest.config.*/**', '**/db/**/*.sql'],
 })
 // Its own answer to a signal is to exit at once, which leaves the data folder of PostgreSQL behind.

@@ -3,7 +3,7 @@ import type { Build } from '../faults/builds.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 import { faultsOf, playAttacks } from '../replicas/attack/rounds.ts'
-import { amount, isWhole } from '../sweep.ts'
+import { amount, isWhole, seededNumber } from '../sweep.ts'
 
 describe('fifty lanes with the token and the secret of a machine, on three processes, while something is done against it (T9)', () => {
   let clone: ClonedDatabase
@@ -33,7 +33,7 @@ describe('fifty lanes with the token and the secret of a machine, on three proce
   test('TI-16 nothing that begins after a revoke was answered gets anything by it, nor a new token, key or role; it is recorded once', async () => {
     const { all, stop } = await servers('sound')
     const wanted = amount(4, 11)
-    const rounds = await playAttacks(world, all, wanted)
+    const rounds = await playAttacks(world, all, wanted, undefined, isWhole ? 0 : seededNumber('first act') % 11)
     await stop()
     expect(new Set(rounds.map(({ kind }) => kind)).size).toBe(wanted)
     expect(faultsOf(rounds)).toEqual([])

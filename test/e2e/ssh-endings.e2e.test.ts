@@ -7,9 +7,6 @@ import { prepareSshd } from '../../agent/src/ssh/sshd.ts'
 import { hasPart } from '../../tools/test/parts.ts'
 import { logIn, stayIn } from '../ssh/client.ts'
 import { desired, type SshStage, sshStage } from '../ssh/stage.ts'
-import { oneOfMany } from '../sweep.ts'
-
-const ending = oneOfMany(1 / 2)
 
 const twoPeople = async (stage: SshStage) => {
   const account = await stage.account()
@@ -54,7 +51,7 @@ describe.skipIf(!hasPart('sshd'))('what is to end ends, whatever else cannot be 
     }
   })
 
-  ending('SG-19 S15 who fills the disk and waits for the agent to be started anew is out when his key goes (needs sshd)', async () => {
+  test('SG-19 S15 who fills the disk and waits for the agent to be started anew is out when his key goes (needs sshd)', async () => {
     const disk = mkdtempSync('/var/lib/gatehouse-test-full-')
     execFileSync('/usr/bin/mount', ['-t', 'tmpfs', '-o', 'mode=0755,size=64m,nr_inodes=300', 'none', disk])
     const places = { keys_dir: join(disk, 'keys'), sessions_dir: join(disk, 'sessions'), homes_dir: join(disk, 'homes') }
@@ -81,7 +78,7 @@ describe.skipIf(!hasPart('sshd'))('what is to end ends, whatever else cannot be 
     }
   })
 
-  ending('SG-19 who is in when the account is taken away by hand is out when his key goes or ends (needs sshd)', async () => {
+  test('SG-19 who is in when the account is taken away by hand is out when his key goes or ends (needs sshd)', async () => {
     await withStage({}, async (stage) => {
       const { account, owner, member, set } = await twoPeople(stage)
       const soon = new Date(Date.now() + 3600_000)
@@ -99,29 +96,26 @@ describe.skipIf(!hasPart('sshd'))('what is to end ends, whatever else cannot be 
     })
   })
 
-  ending(
-    'SG-19 who is in when what the hook wrote is taken away, or the file of keys is a folder, is out when his key goes (needs sshd)',
-    async () => {
-      await withStage({}, async (stage) => {
-        const { account, member, set } = await twoPeople(stage)
-        const { keys_dir, sessions_dir } = stage.sshd.layout
-        const first = await stayIn(stage.sshd, account.username, member)
-        rmSync(sessions_dir, { recursive: true })
-        await account.install([set.owner])
-        await first.ended
-        await account.install([set.owner, set.member])
-        const second = await stayIn(stage.sshd, account.username, member)
-        rmSync(join(keys_dir, account.username))
-        mkdirSync(join(keys_dir, account.username))
-        await expect(account.install([set.owner])).rejects.toThrow('keys_not_written')
-        await second.ended
-        rmdirSync(join(keys_dir, account.username))
-        await account.remove()
-      })
-    },
-  )
+  test('SG-19 who is in when what the hook wrote is taken away, or the file of keys is a folder, is out when his key goes (needs sshd)', async () => {
+    await withStage({}, async (stage) => {
+      const { account, member, set } = await twoPeople(stage)
+      const { keys_dir, sessions_dir } = stage.sshd.layout
+      const first = await stayIn(stage.sshd, account.username, member)
+      rmSync(sessions_dir, { recursive: true })
+      await account.install([set.owner])
+      await first.ended
+      await account.install([set.owner, set.member])
+      const second = await stayIn(stage.sshd, account.username, member)
+      rmSync(join(keys_dir, account.username))
+      mkdirSync(join(keys_dir, account.username))
+      await expect(account.install([set.owner])).rejects.toThrow('keys_not_written')
+      await second.ended
+      rmdirSync(join(keys_dir, account.username))
+      await account.remove()
+    })
+  })
 
-  ending('SG-19 who is in when the account is taken away by hand is out when it is released (needs sshd)', async () => {
+  test('SG-19 who is in when the account is taken away by hand is out when it is released (needs sshd)', async () => {
     await withStage({}, async (stage) => {
       const { account, owner } = await twoPeople(stage)
       const there = await stayIn(stage.sshd, account.username, owner)
@@ -153,7 +147,7 @@ describe.skipIf(!hasPart('sshd'))('what is to end ends, whatever else cannot be 
     })
   })
 
-  ending('SG-19 a receipt says that something may go on where others are in (needs sshd)', async () => {
+  test('SG-19 a receipt says that something may go on where others are in (needs sshd)', async () => {
     await withStage({}, async (stage) => {
       const { account, owner, set } = await twoPeople(stage)
       expect((await account.install([set.owner])).may_have_left_processes).toBe(false)
@@ -164,7 +158,7 @@ describe.skipIf(!hasPart('sshd'))('what is to end ends, whatever else cannot be 
     })
   })
 
-  ending('SG-21 nobody chooses what the hook runs by a file that PAM includes (needs sshd)', async () => {
+  test('SG-21 nobody chooses what the hook runs by a file that PAM includes (needs sshd)', async () => {
     const included = `/etc/pam.d/gatehouse-test-${process.pid}`
     try {
       await withStage({}, async (stage) => {

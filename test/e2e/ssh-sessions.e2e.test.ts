@@ -10,9 +10,6 @@ import { sessionHook } from '../../agent/src/ssh/session-hook.ts'
 import { hasPart } from '../../tools/test/parts.ts'
 import { type LiveSession, logIn, stayIn } from '../ssh/client.ts'
 import { desired, type SshStage, type StagedAccount, sshStage } from '../ssh/stage.ts'
-import { oneOfMany } from '../sweep.ts'
-
-const ending = oneOfMany(1 / 2)
 
 const until = (check: () => unknown) => expect.poll(async () => Boolean(await check()), { interval: 50 }).toBe(true)
 
@@ -82,7 +79,7 @@ describe.skipIf(!hasPart('sshd'))('sessions end with their keys (needs sshd)', (
     await staying.ended
   })
 
-  ending('SG-19 what a session left running when it was closed ends with its key too (needs sshd)', async () => {
+  test('SG-19 what a session left running when it was closed ends with its key too (needs sshd)', async () => {
     const { account, owner, member, set } = await twoPeople()
     for (const pair of [owner, member]) {
       const session = await stayIn(stage.sshd, account.username, pair)
@@ -98,7 +95,7 @@ describe.skipIf(!hasPart('sshd'))('sessions end with their keys (needs sshd)', (
     await account.remove()
   })
 
-  ending('SG-19 a session that makes new processes all the time ends, and so does an account full of them (needs sshd)', async () => {
+  test('SG-19 a session that makes new processes all the time ends, and so does an account full of them (needs sshd)', async () => {
     const { account, member, set } = await twoPeople()
     const bomb = 'f() { f | f & }; ulimit -u 300; f'
     const session = await stayIn(stage.sshd, account.username, member)
@@ -151,7 +148,7 @@ describe.skipIf(!hasPart('sshd'))('sessions end with their keys (needs sshd)', (
     ).toEqual([])
   })
 
-  ending('SG-21 a session of an earlier run of the system is over, and told so (needs sshd)', async () => {
+  test('SG-21 a session of an earlier run of the system is over, and told so (needs sshd)', async () => {
     const { account, owner } = await twoPeople()
     const file = join(stage.sshd.layout.sessions_dir, '1.1.0badb007')
     writeFileSync(file, [account.username, owner.key_type, owner.blob, '192.0.2.7', 'none', '2026-01-01T00:00:00.000Z', ''].join('\n'))
@@ -163,7 +160,7 @@ describe.skipIf(!hasPart('sshd'))('sessions end with their keys (needs sshd)', (
     expect(existsSync(file)).toBe(false)
   })
 
-  ending('SG-19 a session whose key has come to its end is ended (needs sshd)', async () => {
+  test('SG-19 a session whose key has come to its end is ended (needs sshd)', async () => {
     const account = await stage.account()
     const [owner, member] = [stage.pair('owner'), stage.pair('member')]
     const expires_at = new Date(Date.now() + 3_600_000)
@@ -178,7 +175,7 @@ describe.skipIf(!hasPart('sshd'))('sessions end with their keys (needs sshd)', (
     await staying.close()
   })
 
-  ending('SG-19 SG-21 it ended because its time was over, also where the next set was there first (needs sshd)', async () => {
+  test('SG-19 SG-21 it ended because its time was over, also where the next set was there first (needs sshd)', async () => {
     const account = await stage.account()
     const [owner, member] = [stage.pair('owner'), stage.pair('member')]
     const ends = Date.now() + 8000
@@ -191,7 +188,7 @@ describe.skipIf(!hasPart('sshd'))('sessions end with their keys (needs sshd)', (
     await account.remove()
   })
 
-  ending('SG-19 a key that is taken away between being shown and the session’s beginning does not open it (needs sshd)', async () => {
+  test('SG-19 a key that is taken away between being shown and the session’s beginning does not open it (needs sshd)', async () => {
     const { account, member, set } = await twoPeople()
     const { hook } = stage.sshd.layout
     const text = sessionHook(stage.sshd.layout)
@@ -221,7 +218,7 @@ describe.skipIf(!hasPart('sshd'))('sessions end with their keys (needs sshd)', (
     expect(await entering).toMatchObject({ code: 0 })
   })
 
-  ending('SG-19 SG-21 a connection for which the hook could not be run is ended when it is found (needs sshd)', async () => {
+  test('SG-19 SG-21 a connection for which the hook could not be run is ended when it is found (needs sshd)', async () => {
     const { account, owner, member, set } = await twoPeople()
     const { hook } = stage.sshd.layout
     const staying = await stayIn(stage.sshd, account.username, owner)
@@ -236,7 +233,7 @@ describe.skipIf(!hasPart('sshd'))('sessions end with their keys (needs sshd)', (
     await staying.close()
   })
 
-  ending('SG-19 a session that the hook cannot write down does not begin (needs sshd)', async () => {
+  test('SG-19 a session that the hook cannot write down does not begin (needs sshd)', async () => {
     const { account, owner } = await twoPeople()
     const { sessions_dir } = stage.sshd.layout
     execFileSync('/usr/bin/mv', [sessions_dir, `${sessions_dir}.kept`])
@@ -284,7 +281,7 @@ describe.skipIf(!hasPart('sshd'))('where there are no control groups (needs sshd
     expect((await allProcesses()).filter((each) => each.uid === uid)).toEqual([])
   })
 
-  ending('SG-19 a closed session that may have left something is not forgotten (needs sshd)', async () => {
+  test('SG-19 a closed session that may have left something is not forgotten (needs sshd)', async () => {
     const account = await stage.account()
     const member = stage.pair('member')
     await account.install([desired(member)])

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 
 /**
  * `test` guards every behaviour once; `test:all` adds what is left out there: `*.all.*` files, whole sweeps, the oldest PostgreSQL.
- * A file that imports test/sweep.ts is in both tiers: a share of its cases first, all of them then.
+ * A file that takes `sweep`, `amount`, `oneOfMany` or `isWhole` from test/sweep.ts is in both tiers: a share of its cases first, all of them then.
  */
 export type Tier = 'test' | 'test:all'
 

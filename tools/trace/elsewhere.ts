@@ -21,7 +21,8 @@ export const readElsewhere = async (): Promise<Elsewhere[]> => {
   const lines = (await readFile(elsewherePath, 'utf8')).split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   return lines.map((line) => {
     const [id = '', command = '', part = ''] = line.split(' ')
-    return { id, command: command === 'test:all' ? 'test:all' : 'test', part: part === '-' ? null : part }
+    if (command !== 'test' && command !== 'test:all') throw new Error(`${elsewherePath}: no such command: ${line}`)
+    return { id, command, part: part === '-' ? null : part }
   })
 }
 

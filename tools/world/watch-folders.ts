@@ -25,7 +25,7 @@ export const watchFolders = (folders: readonly string[], changed: (file: string)
       if (event === 'change') return
       // A folder that was made again has another inode, so the watch that it had is dead.
       drop(path)
-      if (isFolder(folder, name)) cover(path, true)
+      if (isFolder(folder, name)) coverIfThere(path)
     })
     watchers.set(
       folder,
@@ -36,6 +36,15 @@ export const watchFolders = (folders: readonly string[], changed: (file: string)
       if (entry.isDirectory()) cover(path, isNew)
       // Written before the new folder could be watched.
       else if (isNew && isSource(entry.name)) changed(path)
+    }
+  }
+  /** A new folder may be gone again before it can be watched: a checkout or an editor does that. */
+  const coverIfThere = (folder: string) => {
+    try {
+      cover(folder, true)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      drop(folder)
     }
   }
   for (const folder of folders) cover(folder, false)
