@@ -29,13 +29,7 @@ describe.skipIf(!hasPart('sshd'))('a node that is not as it should be (needs ssh
     const { id, username } = await place.allocation('asha', node.sku, [hers])
     const grant = await place.grant('asha', id, 'axel', his)
     const said = async () => [(await place.allocationOf(id)).runtime_sync.status, (await place.seen(id, grant)).runtime_sync.status]
-    /** As if the pause had passed after which a node is asked again. */
-    const letTimePass = () => world.sql(`update node_tasks set reported_at = reported_at - interval '10 minutes' where state = 'failed'`)
-    const untilSaid = (status: string) =>
-      place.until(`both are ${status}`, async () => {
-        if (status === 'applied') await letTimePass()
-        return (await said()).every((each) => each === status)
-      })
+    const untilSaid = (status: string) => place.until(`both are ${status}`, async () => (await said()).every((each) => each === status))
     expect(await said()).toEqual(['applied', 'applied'])
 
     const { config } = node.sshd.layout.sshd
