@@ -4,21 +4,15 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Guarded, guardsPath } from '../../tools/evidence/guarded.ts'
 import { tierVariable } from '../../tools/test/tier.ts'
 import type { TestResult } from '../../tools/trace/proofs.ts'
 import { readResults } from '../../tools/trace/results.ts'
 import { candidatesFor, type Fault, faults } from './faults.ts'
 
-interface Guarded {
-  readonly moved: string
-  readonly fault: string
-  readonly guard: string
-}
-
-const kept = 'docs/evidence/guards.json'
 const results = join(tmpdir(), `gatehouse-guards-${process.pid}.json`)
 const isAnew = process.argv.includes('--anew')
-const known: Guarded[] = existsSync(kept) && !isAnew ? JSON.parse(readFileSync(kept, 'utf8')) : []
+const known: Guarded[] = existsSync(guardsPath) && !isAnew ? JSON.parse(readFileSync(guardsPath, 'utf8')) : []
 
 /** The first test that fails with this fault in the product. */
 const guardOf = async (fault: Fault): Promise<string | undefined> => {
@@ -45,7 +39,7 @@ for (const [at, fault] of faults.entries()) {
   if (!guard) unguarded.push(fault.name)
   else {
     known.push({ moved: fault.moved, fault: fault.name, guard })
-    writeFileSync(kept, `${JSON.stringify(known, null, 2)}\n`)
+    writeFileSync(guardsPath, `${JSON.stringify(known, null, 2)}\n`)
   }
 }
 rmSync(results, { force: true })

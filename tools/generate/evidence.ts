@@ -2,6 +2,7 @@ import { codeHash } from '../evidence/code-hash.ts'
 import { type Figure, type FigureName, figures } from '../evidence/figures.ts'
 import { type Promised, readPromises } from '../evidence/promises.ts'
 import { type Recorded, readRecords, type Verdict } from '../evidence/records.ts'
+import { sweepingFiles } from '../test/sweeping-files.ts'
 import { type Document, tableOf } from './document.ts'
 
 const verdicts: Record<Verdict, string> = { kept: 'kept', broken: '**broken**', short: '**short of the goal**' }
@@ -17,7 +18,7 @@ const words = (tests: readonly string[]) => tests.map((path) => path.replace(/(?
 const tierOf = (tests: readonly string[]): string =>
   tests.every((path) => path.includes('.all.'))
     ? 'every `test:all`'
-    : tests.some((path) => path.includes('.sweep.'))
+    : sweepingFiles(tests).length > 0
       ? 'every run, a share; every `test:all`, whole'
       : 'every run'
 

@@ -1,20 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { type Guarded, guardsPath } from '../evidence/guarded.ts'
 import type { Document } from './document.ts'
 
-interface Guarded {
-  readonly moved: string
-  readonly fault: string
-  readonly guard: string
-}
-
-const source = 'docs/evidence/guards.json'
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 
 /** What `npm run campaign:guards` found. */
 export const guardsDocument: Document = {
   path: 'docs/generated/guards.md',
   make: async () => {
-    const guarded: Guarded[] = existsSync(source) ? JSON.parse(readFileSync(source, 'utf8')) : []
+    const guarded: Guarded[] = existsSync(guardsPath) ? JSON.parse(readFileSync(guardsPath, 'utf8')) : []
     return [
       '# Faults that both tiers find',
       '',
