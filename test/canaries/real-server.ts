@@ -1,16 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { freePort } from '../../server/src/db/embedded/free-port.ts'
-
-const main = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
+import { bundleOf } from '../bundles.ts'
 
 /** The product as an operator starts it, by its own main file and the environment alone; all that it says is kept. */
 export const realServer = async (settings: Record<string, string>) => {
   const [port, nodes_port] = [await freePort(), await freePort()]
   const nodes = { GATEHOUSE_NODES_PORT: String(nodes_port), GATEHOUSE_NODES_URL: `https://127.0.0.1:${nodes_port}` }
-  const child = spawn(process.execPath, [main], {
+  const child = spawn(process.execPath, [await bundleOf('server')], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {
       PATH: process.env.PATH,

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { enrol } from '../../agent/src/enrol.ts'
 import { openState } from '../../agent/src/state.ts'
 import { readAccount } from '../agent/paper-hands.ts'
+import { bundleOf } from '../bundles.ts'
 import { registeredNode } from '../enrolled-node.ts'
 import { type LiveServer, liveServer, seeded } from '../live-server.ts'
 import { sweep } from '../sweep.ts'
@@ -23,8 +24,9 @@ afterAll(async () => {
   await live.stop()
 })
 
+const agent = await bundleOf('mortal-agent')
 const start = (folder: string, ...how: readonly string[]): ChildProcess => {
-  const child = spawn(process.execPath, ['test/agent/mortal-agent.ts', folder, ...how], { stdio: 'ignore' })
+  const child = spawn(process.execPath, [agent, folder, ...how], { stdio: 'ignore' })
   children.add(child)
   child.once('exit', () => children.delete(child))
   return child

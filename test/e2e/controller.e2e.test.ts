@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { bundleOf } from '../bundles.ts'
 import { type LiveServer, liveServer, seeded } from '../live-server.ts'
 import { runtimesOn } from '../runtime-scene.ts'
 
@@ -76,9 +77,11 @@ const newRuntime = async () => {
   }
 }
 
+const program = await bundleOf('controller')
+
 /** The controller as a process of its own, with these settings and nothing else of ours. */
 const start = (environment: Record<string, string>, ...words: string[]) => {
-  const child = spawn(process.execPath, ['examples/controller/main.ts', ...words], {
+  const child = spawn(process.execPath, [program, ...words], {
     env: { PATH: process.env.PATH!, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -9,6 +9,7 @@ import { type Postgres, startPostgres } from '@gatehouse/server/db/embedded/post
 import { seedDevelopment } from '@gatehouse/server/seed-development'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { hasPart, parts } from '../../tools/test/parts.ts'
+import { bundleOf } from '../bundles.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 import { asSuperuser } from '../superuser.ts'
 import { oneOfMany } from '../sweep.ts'
@@ -41,12 +42,13 @@ const production = (database: { appUrl: string; ownerUrl?: string }): Environmen
   DATABASE_OWNER_URL: database.ownerUrl,
 })
 
+const server = await bundleOf('server')
 const processes = launcher()
 afterEach(processes.endAll)
 
 /** The real server, as its own process. */
 const launch = (environment: Environment) =>
-  processes.launch(process.execPath, ['server/src/main.ts'], { cwd: project, env: { PATH: process.env.PATH, ...environment } })
+  processes.launch(process.execPath, [server], { cwd: project, env: { PATH: process.env.PATH, ...environment } })
 
 const startServer = async (environment: Environment) => {
   const launched = launch(environment)

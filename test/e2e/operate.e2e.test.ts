@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { seedDevelopment } from '@gatehouse/server/seed-development'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type LocalIssuer, localIssuer, signText } from '../../server/src/principals/oidc/testing/local-issuer.ts'
+import { bundleOf } from '../bundles.ts'
 import { seeded } from '../live-server.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 import { asSuperuser } from '../superuser.ts'
@@ -57,17 +58,18 @@ const environment = (database: ClonedDatabase) => ({
   DATABASE_OWNER_URL: database.ownerUrl,
 })
 
-const launch = (file: string, words: string[], database: ClonedDatabase) =>
-  processes.launch(process.execPath, [file, ...words], { cwd: project, env: environment(database) })
+const bundles = { server: await bundleOf('server'), operate: await bundleOf('operate') }
+const launch = (program: keyof typeof bundles, words: string[], database: ClonedDatabase) =>
+  processes.launch(process.execPath, [bundles[program], ...words], { cwd: project, env: environment(database) })
 
 /** A command of the operator's, as `npm run` starts it. */
 const operate = async (words: string[], database = clone): Promise<{ code: number | null; text: string }> => {
-  const { heard, closed } = launch('server/src/operate.ts', words, database)
+  const { heard, closed } = launch('operate', words, database)
   return { code: await closed, text: heard.text }
 }
 
 const startServer = async (database = clone) => {
-  const server = launch('server/src/main.ts', [], database)
+  const server = launch('server', [], database)
   const stop = async () => {
     server.child.stdin!.end()
     return server.closed
@@ -75,7 +77,7 @@ const startServer = async (database = clone) => {
   return { ...server, url: await addressOf(server), stop }
 }
 const refusal = async (database = clone) => {
-  const { heard, closed } = launch('server/src/main.ts', [], database)
+  const { heard, closed } = launch('server', [], database)
   return { code: await closed, text: heard.text }
 }
 

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { bundleOf } from '../bundles.ts'
 import { type LiveServer, liveServer, seeded, testKeys } from '../live-server.ts'
 import { addressOf, launcher } from './launched.ts'
 
@@ -26,7 +27,7 @@ afterAll(async () => {
 
 /** The real server as its own process, on the seeded world. */
 const startProcess = async (settings: Record<string, string>) => {
-  const launched = processes.launch(process.execPath, ['server/src/main.ts'], {
+  const launched = processes.launch(process.execPath, [await bundleOf('server')], {
     cwd: project,
     env: {
       PATH: process.env.PATH,

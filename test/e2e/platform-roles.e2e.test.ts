@@ -4,6 +4,7 @@ import { tmpdir, userInfo } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type LocalIssuer, localIssuer, signText } from '../../server/src/principals/oidc/testing/local-issuer.ts'
+import { bundleOf } from '../bundles.ts'
 import { type ClonedDatabase, cloneDatabase } from '../postgres.ts'
 import { asSuperuser } from '../superuser.ts'
 import { addressOf, launcher } from './launched.ts'
@@ -45,7 +46,7 @@ const launch = (command: string, words: string[], env: Record<string, string>) =
 
 /** The provider of a test answers on loopback, which production refuses: so the server is a development one, without its people. */
 const startServer = async (): Promise<string> => {
-  const launched = launch(process.execPath, [join(project, 'server/src/main.ts')], {
+  const launched = launch(process.execPath, [await bundleOf('server')], {
     ...settings(),
     GATEHOUSE_PROFILE: 'development',
     GATEHOUSE_PORT: '0',

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { IssuerSettings } from '../../server/src/principals/oidc/issuer-settings.ts'
+import { bundleOf } from '../bundles.ts'
 import { spend } from '../spent.ts'
 import type { Build } from './builds.ts'
 import type { Point } from './statement-faults.ts'
@@ -28,7 +29,6 @@ export interface Settings {
 export type Order = { settings: Settings } | { arm: Arms } | { count: true }
 export type Report = { port: number; door: string | null } | { armed: true } | { statements: number }
 
-const entry = fileURLToPath(new URL('./entry.ts', import.meta.url))
 const compiled = fileURLToPath(new URL('../../node_modules/.cache/gatehouse/compiled', import.meta.url))
 
 let started = 0
@@ -46,7 +46,11 @@ export const startServerProcess = (settings: Settings) => spend('process starts'
 const forkServer = async (settings: Settings) => {
   started += 1
   const name = `gatehouse-${process.pid}-${started}`
-  const child = fork(entry, [], { execArgv: [], stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: { NODE_COMPILE_CACHE: compiled } })
+  const child = fork(await bundleOf('faulty-server'), [], {
+    execArgv: [],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { NODE_COMPILE_CACHE: compiled },
+  })
   const output: string[] = []
   child.stdout?.on('data', (bytes: Buffer) => output.push(bytes.toString('utf8')))
   child.stderr?.on('data', (bytes: Buffer) => output.push(bytes.toString('utf8')))

@@ -8,19 +8,22 @@ interface Line {
   readonly file: string
   readonly wall_ms: number
   readonly cpu_ms: number
+  readonly children_cpu_ms: number
   readonly spent: Readonly<Record<string, { readonly wall_ms: number; readonly cpu_ms: number; readonly count: number }>>
 }
 
 export interface Account {
   readonly file: string
   readonly seconds: number
+  /** Processor time of the processes that it started and saw end; they run beside it. */
+  readonly children: number
   /** Seconds by kind of work; together they are all of its time. */
   readonly kinds: Readonly<Record<(typeof kinds)[number], number>>
 }
 
 const kinds = ['database set-up', 'server set-up', 'process starts', 'computing', 'waiting'] as const
 
-const accountOf = ({ file, wall_ms, cpu_ms, spent }: Line): Account => {
+const accountOf = ({ file, wall_ms, cpu_ms, children_cpu_ms, spent }: Line): Account => {
   const setUp = (kind: string) => (spent[kind]?.wall_ms ?? 0) / 1000
   const all = Object.values(spent)
   const seconds = wall_ms / 1000
@@ -29,6 +32,7 @@ const accountOf = ({ file, wall_ms, cpu_ms, spent }: Line): Account => {
   return {
     file: relative(process.cwd(), file),
     seconds,
+    children: children_cpu_ms / 1000,
     kinds: {
       'database set-up': setUp('database set-up'),
       'server set-up': setUp('server set-up'),
@@ -54,12 +58,16 @@ const row = (name: string, values: readonly number[]): string => `${values.map(c
 export const accountTable = (accounts: readonly Account[], most = 10): string[] => {
   const sum = (kind: (typeof kinds)[number]) => accounts.reduce((total, account) => total + account.kinds[kind], 0)
   const slowest = accounts.toSorted((one, other) => other.seconds - one.seconds).slice(0, most)
-  const heads = ['all', 'database', 'server', 'process', 'comput-', 'waiting'].map((head) => head.padStart(10)).join('')
-  const more = ['', 'set-up', 'set-up', 'starts', 'ing', ''].map((head) => head.padStart(10)).join('')
+  const heads = ['all', 'database', 'server', 'process', 'comput-', 'waiting', 'its pro-'].map((head) => head.padStart(10)).join('')
+  const more = ['', 'set-up', 'set-up', 'starts', 'ing', '', 'cesses'].map((head) => head.padStart(10)).join('')
   return [
     heads,
     more,
-    row(`all ${accounts.length} files`, [accounts.reduce((total, { seconds }) => total + seconds, 0), ...kinds.map(sum)]),
-    ...slowest.map(({ file, seconds, kinds: of }) => row(file, [seconds, ...kinds.map((kind) => of[kind])])),
+    row(`all ${accounts.length} files`, [
+      accounts.reduce((total, { seconds }) => total + seconds, 0),
+      ...kinds.map(sum),
+      accounts.reduce((total, { children }) => total + children, 0),
+    ]),
+    ...slowest.map(({ file, seconds, kinds: of, children }) => row(file, [seconds, ...kinds.map((kind) => of[kind]), children])),
   ]
 }
