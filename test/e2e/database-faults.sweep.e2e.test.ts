@@ -94,7 +94,7 @@ describe('a connection that the database ends, and a record that it refuses', ()
     return stateHash(world.sql)
   }
 
-  test.for(sweep('ended connections', operations, 8))(
+  test.for(sweep('ended connections', operations, 5))(
     'HO-07 %s answers 503 and leaves nothing behind when its connection is ended at a statement',
     async (operation) => {
       await timed(world, url, operation, await world.prepare(operation, world.stageOn(url)))
@@ -115,7 +115,7 @@ describe('a connection that the database ends, and a record that it refuses', ()
     },
   )
 
-  test.for(sweep('refused records', operations, 8))(
+  test.for(sweep('refused records', operations, 5))(
     'AU-01 %s does nothing where its record cannot be written, and records nothing where it cannot be done',
     async (operation) => {
       for (const refusal of ['refuse_record', 'refuse_change']) {
@@ -191,7 +191,7 @@ describe('a line to the database that is slow, silent or cut', () => {
     const asked = []
     // Of those that would take the same thing from each other, one.
     const alone = operations.filter((operation) => recipes[operation]?.is_alone)
-    for (const operation of sweep('silent', operations, 25).filter((each) => !alone.slice(1).includes(each)))
+    for (const operation of sweep('silent', operations, 12).filter((each) => !alone.slice(1).includes(each)))
       asked.push({ operation, asking: await world.prepare(operation, world.stageOn(server.url)) })
     proxy.silence()
     const many = Array.from({ length: 100 }, () => timed(world, server.url, 'me.read', me))

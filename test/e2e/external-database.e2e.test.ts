@@ -15,7 +15,7 @@ import { asSuperuser } from '../superuser.ts'
 import { oneOfMany } from '../sweep.ts'
 import { addressOf, launcher } from './launched.ts'
 
-const badStart = oneOfMany(1 / 3)
+const badStart = oneOfMany(1 / 5)
 
 const project = join(import.meta.dirname, '../..')
 // Comes to a machine with Debian's PostgreSQL.

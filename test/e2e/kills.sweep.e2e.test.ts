@@ -38,7 +38,7 @@ describe('killed at once, and started again', () => {
   test('AU-01 a change and its record are both there or neither, wherever the process was killed', { timeout: 600_000 }, async () => {
     const apart = await apartHash(world.sql)
     const cases: Case[] = []
-    const operations = sweep('killed operations', Object.keys(recipes), 10)
+    const operations = sweep('killed operations', Object.keys(recipes), 6)
     for (const [turn, operation] of operations.entries())
       cases.push(...fewPoints(await countStatements(world, calm, operation), turn).map((point) => ({ operation, point })))
     const tally = await runKills(world, cases, { calm, together: 5 })
@@ -61,7 +61,7 @@ describe('asked twice at the same moment, of two servers', () => {
     // The first statement bounds the wait, the second takes the key.
     const reached = (point: Point) => (nameOf(point) === 'before statement 2' ? meet() : undefined)
     const urls = [await world.startHere(reached), await world.startHere(reached)]
-    for (const operation of sweep('asked twice', Object.keys(recipes).filter(isKeyed), 10)) {
+    for (const operation of sweep('asked twice', Object.keys(recipes).filter(isKeyed), 6)) {
       const asking = await world.prepare(operation, world.stageOn(calm.url))
       const intent = world.intend(operation, asking)
       meet = barrier(2)

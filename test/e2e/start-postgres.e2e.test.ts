@@ -8,9 +8,9 @@ import { type PostgresRequest, startPostgres } from '@gatehouse/server/db/embedd
 import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
 import { hasPart, parts } from '../../tools/test/parts.ts'
-import { oneOfMany } from '../sweep.ts'
+import { oneOfMany, sweep } from '../sweep.ts'
 
-const badStart = oneOfMany(0.4)
+const badStart = oneOfMany(0.25)
 
 const project = join(import.meta.dirname, '../..')
 const quick = { fsync: 'off', full_page_writes: 'off' }
@@ -92,7 +92,8 @@ const binDirs: [string, string | undefined][] = [['the packaged PostgreSQL', und
 if (hasPart('postgres15')) binDirs.push(["Debian's PostgreSQL 15", debianBinDir])
 else test.skip("HO-01 Debian's PostgreSQL 15 (needs postgres15)")
 
-describe.each(binDirs)('HO-01 %s', (_, binDir) => {
+// Either of them in `npm test`, both in `npm run test:all`.
+describe.each(sweep('installations of PostgreSQL', binDirs, 1))('HO-01 %s', (_, binDir) => {
   const other = binDir ? { binDir } : {}
 
   test('HO-01 starts, makes roles and database, keeps data over a stop, and asks for passwords', async () => {

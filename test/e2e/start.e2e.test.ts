@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '@gatehouse/server/db/embedded/free-port'
 import pg from 'pg'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import { oneOfMany } from '../sweep.ts'
+import { oneOfMany, sweep } from '../sweep.ts'
 
-const badStart = oneOfMany(1 / 2)
+const badStart = oneOfMany(1 / 3)
 
 const project = join(import.meta.dirname, '../..')
 const undo: (() => unknown)[] = []
@@ -177,20 +177,21 @@ test('HO-01 the printed lines sign a person in and make an authorized call; Ctrl
   expect(processesNaming(folder)).toEqual([])
 })
 
-test('HO-01 killed with -9, world or launcher, it leaves no process and the next start recovers', async () => {
-  const { folder, env } = await usedPlace()
-  const first = await bringUp(env)
-  signalGroup(first, 'SIGKILL')
-  await leavesNothing(folder)
-
-  const second = await bringUp(env)
-  second.child.kill('SIGKILL')
-  await leavesNothing(folder)
-
-  const third = await bringUp(env)
-  signalGroup(third, 'SIGINT')
-  expect(await third.ended, third.output()).toBe(0)
-})
+const kills: readonly [string, (run: Run) => void][] = [
+  ['world and launcher', (run) => signalGroup(run, 'SIGKILL')],
+  ['the launcher alone', (run) => run.child.kill('SIGKILL')],
+]
+test.for(sweep('killed worlds', kills, 1))(
+  'HO-01 npm start: %s killed with -9 → no process is left, and the next start recovers',
+  async ([, kill]) => {
+    const { folder, env } = await usedPlace()
+    kill(await bringUp(env))
+    await leavesNothing(folder)
+    const next = await bringUp(env)
+    signalGroup(next, 'SIGINT')
+    expect(await next.ended, next.output()).toBe(0)
+  },
+)
 
 badStart('HO-01 Ctrl-C in the middle of the first start leaves no process, and the next start succeeds', async () => {
   const { folder, env } = await newPlace()

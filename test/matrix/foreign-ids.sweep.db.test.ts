@@ -36,7 +36,7 @@ test('AU-05 HO-04 X1 X2 an id of another tenant, alone or among own ones, and an
   // The record itself, and when a node was last heard of.
   const own = ['audit_logs', 'audit_heads', 'nodes']
   const before = await tableHashes(live, own)
-  expect(await faultsOf(live, world, speaking, sweep('foreign ids', trials, 150))).toEqual([])
+  expect(await faultsOf(live, world, speaking, sweep('foreign ids', trials, 90))).toEqual([])
   expect(await tableHashes(live, own)).toEqual(before)
 })
 
