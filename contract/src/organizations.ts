@@ -36,7 +36,7 @@ export const createOrganization = operation({
   body: Exactly({ name: Name, slug: Slug, owner_user_id: Id('user'), reason: Type.Optional(Reason) }),
   reply: Organization,
   success: 201,
-  problems: ['user_not_found', 'organization_already_exists'],
+  problems: ['user_not_found', 'organization_already_exists', 'role_not_assignable'],
 })
 
 export const readOrganization = operation({

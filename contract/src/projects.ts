@@ -39,7 +39,7 @@ export const createProject = operation({
   body: Exactly({ name: Name, slug: Slug, owner_user_id: Type.Optional(Id('user')), reason: Type.Optional(Reason) }),
   reply: Project,
   success: 201,
-  problems: ['organization_not_found', 'project_already_exists', 'not_tenant_member'],
+  problems: ['organization_not_found', 'project_already_exists', 'not_tenant_member', 'role_not_assignable'],
 })
 
 export const readProject = operation({

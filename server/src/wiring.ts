@@ -46,7 +46,7 @@ import { identifyPerson } from './principals/identify-person.ts'
 import type { HumanTokens } from './principals/oidc/human-tokens.ts'
 import { principalRoutes } from './principals/principal-routes.ts'
 import { endBindings } from './roles/end-bindings.ts'
-import { bindFirstProjectOwner, bindFirstTenantOwner } from './roles/found-owners.ts'
+import { bindFirstProjectOwner, bindFirstTenantOwner, ownersAreAssignable } from './roles/found-owners.ts'
 import { requireAnotherSuperadmin } from './roles/last-superadmin.ts'
 import { roleRoutes } from './roles/role-routes.ts'
 import { endRuntimeCredentials, endRuntimeDeliveries } from './runtime-credentials/end-runtime-credentials.ts'
@@ -74,6 +74,7 @@ import type { Actor } from './work/work.ts'
 
 /** Where the end or beginning of one thing reaches rooms above it, in the same transaction. */
 export const tenancySubscribers: TenancySubscribers = {
+  canBeFounded: [ownersAreAssignable],
   onOrganizationFounded: [bindFirstTenantOwner],
   onProjectFounded: [bindFirstProjectOwner],
   onOrganizationMoved: [endTokensOfOrganization],

@@ -355,7 +355,7 @@ const appoint = (state: State, { by, scope: id, to }: MoveOf<'appoint'>): Verdic
   })
 }
 
-/** A project begins with an owner, also while that role is disabled: what it gives comes with its enabling. */
+/** A project begins with an owner, and so it cannot begin while that role is disabled. */
 const foundProject = (state: State, { by, scope: id, slug, owner }: MoveOf<'found_project'>): Verdict => {
   const scope = scopeIn(state, id)
   const first = grantor(state, by, ['tenant.project.create'], scope)
@@ -363,6 +363,7 @@ const foundProject = (state: State, { by, scope: id, slug, owner }: MoveOf<'foun
   const to = owner ?? by
   if (isSelfGrant(first, to)) return against('override for oneself')
   if (!isMember(state, to, id)) return no('no member of the organization')
+  if (ownerRole(state, { id, name: slug, tier: 'project', org: id }).state !== 'active') return against('takes no new binding')
   return yes((made) => {
     const founded: Scope = { id: made, name: slug, tier: 'project', org: id }
     state.scopes.set(made, founded)

@@ -16,6 +16,14 @@ export const tenantBinding = (tenant: string, principal: string, version: string
 export const projectBinding = (of: string, principal: string, version: string, type = 'user') =>
   `insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at) values (:new, :${of}, '${type}', :${principal}, :${version}, now())`
 
+const ended = (role_id: string) =>
+  `update role_definitions set deleted_at = now(), deleted_by_user_id = :ada, delete_reason = 'x' where id = :${role_id}`
+const disabled = (role_id: string) =>
+  `update role_definitions set state = 'disabled', disable_mode = 'block_all_now' where id = :${role_id}`
+const bindingsEnded = (tier: 'tenant' | 'project') => `update ${tier}_role_bindings set deleted_at = now(), delete_reason = 'x'`
+const bornEnded = (binding: string) =>
+  binding.replace('created_at)', 'created_at, deleted_at, delete_reason)').replace('now())', "now(), now(), 'x')")
+
 export const roles: Tables = {
   names: [
     'role_definitions',
@@ -271,6 +279,31 @@ export const roles: Tables = {
       projectBinding('training', 'sa', 'builder_1', 'service_account'),
     ],
     [
+      'RP-12',
+      'a binding to a role that has ended',
+      'role_not_assignable',
+      `${ended('builder')}; ${projectBinding('training', 'bob', 'builder_1')}`,
+    ],
+    [
+      'RP-13',
+      'a binding to a role that is disabled',
+      'role_not_assignable',
+      `${disabled('builder')}; ${projectBinding('training', 'bob', 'builder_1')}`,
+    ],
+    [
+      'RP-13',
+      'a founder as owner while that role is disabled',
+      'role_not_assignable',
+      `${disabled('tenant_owner')}; ${tenantBinding('aurora', 'bob', 'v_tenant_owner')}`,
+    ],
+    [
+      'HO-09',
+      'an ended binding brought back when its role has ended',
+      'role_not_assignable',
+      `${bindingsEnded('project')}; ${ended('builder')}; update project_role_bindings set deleted_at = null, delete_reason = null`,
+    ],
+    ['HO-09', 'an ended binding of the wrong tier', 'role_not_assignable', bornEnded(tenantBinding('aurora', 'bob', 'v_project_owner'))],
+    [
       'RP-27',
       'a project binding of a group',
       'project_role_bindings_principal_type_check',
@@ -297,6 +330,16 @@ export const roles: Tables = {
     ],
   ],
   allowed: [
+    ['HO-09 the end of a binding whose role has ended', `${ended('builder')}; ${bindingsEnded('project')}`],
+    ['HO-09 the end of a binding whose role is disabled', `${disabled('auditor')}; ${bindingsEnded('tenant')}`],
+    [
+      'HO-09 the end of a binding of an account whose role is for accounts no longer',
+      `${projectBinding('training', 'sa', 'robot_1', 'service_account')}; update role_definitions set is_assignable_to_service_accounts = false where id = :robot; ${bindingsEnded('project')}`,
+    ],
+    [
+      'HO-09 the history of a binding whose role has ended',
+      `${ended('builder')}; ${bornEnded(projectBinding('training', 'bob', 'builder_1'))}`,
+    ],
     [
       'a binding again after it ended',
       `update tenant_role_bindings set deleted_at = now(), delete_reason = 'x'; ${tenantBinding('aurora', 'ada', 'auditor_1')}`,

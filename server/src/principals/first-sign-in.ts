@@ -24,7 +24,15 @@ export const moveAddress = async (work: Work, { id }: Addressed, claims: HumanCl
   record(work, { action: 'user.address', resource_type: 'user', resource_id: id, metadata: { email_verified: claims.email_verified } })
 }
 
-/** Somebody nobody has seen before gets a record, a personal organization and a `default` project. What the provider claims about roles is not heard. */
+const all = async (questions: TenancySubscribers['canBeFounded'], work: Work): Promise<boolean> => {
+  for (const question of questions) if (!(await question(work))) return false
+  return true
+}
+
+/**
+ * Somebody nobody has seen before gets a record, a personal organization and a `default` project. What the provider claims about roles is not
+ * heard. While an owner role is disabled they get the record alone: a sign-in must not fail because of it.
+ */
 export const welcome = async (work: Work, claims: HumanClaims, subscribers: TenancySubscribers): Promise<string> => {
   const id = newId('user')
   const proof = systemProof('first_sign_in', 'platform.admin', {})
@@ -35,7 +43,10 @@ export const welcome = async (work: Work, claims: HumanClaims, subscribers: Tena
   // A concurrent first request won; it has made everything.
   if (!user) return (await work.tx.one(userBySubject(issuer, subject))).id
 
-  record(work, { action: 'user.create', resource_type: 'user', resource_id: id, metadata: { issuer } })
+  const is_founded = await all(subscribers.canBeFounded, work)
+  const metadata = is_founded ? { issuer } : { issuer, personal_organization: 'role_not_assignable' }
+  record(work, { action: 'user.create', resource_type: 'user', resource_id: id, metadata })
+  if (!is_founded) return id
   const ownership = { owner_user_id: id, reason: 'first sign-in', severity: 'info' } as const
   const slug = `personal-${id.slice(-12)}`
   const organization = await foundOrganization(

@@ -37,6 +37,10 @@ export const shareRole = ({ tier, id }: RoleScope, role_id: string | null, name:
    where (d.id = ${role_id}::uuid or d.name = ${name}::text) and d.scope_type = ${tier} and (d.is_builtin or d.scope_id = ${id}) and d.deleted_at is null
      for share of d`
 
+/** The owner roles of several tiers, in one order, so that two who ask do not wait for each other. */
+export const shareOwnerRoles = (names: readonly string[]) => sql(Exactly({ state: Type.String() }))`
+  select d.state from role_definitions d where d.is_builtin and d.name = any(${names}::text[]) order by d.id for share of d`
+
 export const lockBuiltinRole = (role_id: string) => sql(Role)`
   ${role}
    where d.id = ${role_id} and d.is_builtin

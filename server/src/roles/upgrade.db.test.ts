@@ -309,19 +309,13 @@ describe('what was previewed is what happens', () => {
       id: newId('role') as string,
       versions: versions.map(() => newId('role_version') as string),
     }))
-    for (const [index, { versions, state }] of roles.entries()) {
+    for (const [index, { versions }] of roles.entries()) {
       const { id, versions: ids } = made[index]!
-      // Only the first is the one that moves, and that must be active.
-      const is = index === 0 ? 'active' : state
       await live.sql('begin')
       await live.sql(
-        `insert into role_definitions (id, scope_type, ${tier}_id, name, is_builtin, current_version_id, created_at, state, disable_mode, grace_until)
-         values ($1, $2, $3, $4, false, $5, now(), $6, $7, $8)`,
-        [
-          ...[id, tier, scope, nextName(), ids.at(-1)],
-          ...(is === 'active' ? ['active', null, null] : ['disabled', is === 'disabled' ? 'block_all_now' : 'block_new_only']),
-          ...(is === 'active' ? [] : [is === 'disabled' ? null : new Date(Date.now() + 3_600_000).toISOString()]),
-        ],
+        `insert into role_definitions (id, scope_type, ${tier}_id, name, is_builtin, current_version_id, created_at)
+         values ($1, $2, $3, $4, false, $5, now())`,
+        [id, tier, scope, nextName(), ids.at(-1)],
       )
       for (const [at, bits] of versions.entries()) {
         await live.sql('insert into role_definition_versions (id, role_definition_id, version, created_at) values ($1, $2, $3, now())', [
@@ -346,6 +340,13 @@ describe('what was previewed is what happens', () => {
     }
     for (const [person, which] of builtin.entries())
       if (which !== null) await insert(person, roleVersionIdOf(tiers[tier].builtin[which % tiers[tier].builtin.length]!), null)
+    // Only the first is the one that moves, and that must be active. A disabled role is given to nobody, so it is disabled last.
+    for (const [index, { state }] of roles.entries())
+      if (index > 0 && state !== 'active')
+        await live.sql(`update role_definitions set state = 'disabled', disable_mode = $2, grace_until = $3 where id = $1`, [
+          ...[made[index]!.id, state === 'disabled' ? 'block_all_now' : 'block_new_only'],
+          state === 'disabled' ? null : new Date(Date.now() + 3_600_000).toISOString(),
+        ])
     return { made, insert }
   }
 

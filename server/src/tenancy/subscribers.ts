@@ -19,6 +19,8 @@ export interface EndedMembership {
  * may refuse by throwing, and then nothing happened.
  */
 export interface TenancySubscribers {
+  /** Whether an organization with a project can be founded now. Asked where nobody waits for a refusal, as at a first sign-in. */
+  readonly canBeFounded: readonly ((work: Work) => Promise<boolean>)[]
   readonly onOrganizationFounded: readonly ((work: Work, organization: Organization, owner_user_id: string) => Promise<void>)[]
   readonly onProjectFounded: readonly ((work: Work, project: Project, owner_user_id: string) => Promise<void>)[]
   /** Suspended or resumed, in this same transaction. */

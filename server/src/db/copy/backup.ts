@@ -11,17 +11,14 @@ import { numberedColumns, snapshotOrigin } from './copy-queries.ts'
 import { CopyRefused } from './copy-refused.ts'
 import { keptFile } from './kept-file.ts'
 import { asOwner, type OwnerSession } from './owner-session.ts'
+import { proveBackup } from './prove-backup.ts'
+import type { TableCount } from './read-backup.ts'
 
 export interface BackupOptions {
   /** As the role that owns the tables: no other may read them all. */
   readonly ownerUrl: string
-  /** A file that does not exist yet, or a stream, which is ended. */
+  /** A file that does not exist yet, or a stream, which is ended. A file is read back and proved; of a stream nothing is known once it is written. */
   readonly to: string | Writable
-}
-
-export interface TableCount {
-  readonly name: string
-  readonly rows: number
 }
 
 export interface BackedUp {
@@ -99,7 +96,8 @@ export const backup = ({ ownerUrl, to }: BackupOptions): Promise<BackedUp> =>
       yield seal
     }
     const write = (destination: Writable) => pipeline(contents, createGzip(), sealed, destination)
-    await (typeof to === 'string' ? keptFile(to, write) : write(to))
+    const prove = async (from: string) => proveBackup(session, { ownerUrl, from, header, tables })
+    await (typeof to === 'string' ? keptFile(to, write, prove) : write(to))
     const { created_at, installation_id, epoch } = header
     return { created_at, installation_id, epoch, tables, bytes, sha256 }
   })

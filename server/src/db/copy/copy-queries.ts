@@ -1,5 +1,5 @@
 import { Exactly } from '@gatehouse/contract/shapes'
-import Type from 'typebox'
+import Type, { type Static } from 'typebox'
 import { sql } from '../statement.ts'
 import { NumberedColumn } from './backup-format.ts'
 
@@ -18,6 +18,28 @@ export const tableReferences = () => sql(Exactly({ child: Type.String(), parent:
    where f.contype = 'f' and f.connamespace = 'public'::regnamespace and f.conrelid <> f.confrelid
    group by child.relname, parent.relname
    order by child.relname, parent.relname`
+
+const ForeignKey = Exactly({
+  name: Type.String(),
+  child: Type.String(),
+  parent: Type.String(),
+  from: Type.Array(Type.String()),
+  to: Type.Array(Type.String()),
+})
+export type ForeignKey = Static<typeof ForeignKey>
+
+export const foreignKeys = () => sql(ForeignKey)`
+  select f.conname::text as name, child.relname::text as child, parent.relname::text as parent,
+         array(select a.attname::text from unnest(f.conkey) with ordinality as k (attnum, n)
+                 join pg_attribute a on a.attrelid = f.conrelid and a.attnum = k.attnum order by k.n) as from,
+         array(select a.attname::text from unnest(f.confkey) with ordinality as k (attnum, n)
+                 join pg_attribute a on a.attrelid = f.confrelid and a.attnum = k.attnum order by k.n) as to
+    from pg_constraint f join pg_class child on child.oid = f.conrelid join pg_class parent on parent.oid = f.confrelid
+   where f.contype = 'f' and f.connamespace = 'public'::regnamespace
+   order by f.conname, child.relname`
+
+export const mayRehearse = () => sql(Exactly({ may: Type.Boolean() }))`
+  select has_database_privilege(current_database(), 'temporary') as may`
 
 /** What holds rows or numbers and is no plain table: partitioned, foreign and materialized ones, sequences that no column numbers its rows by. */
 export const notPlainTables = () => sql(Exactly({ name: Type.String() }))`

@@ -1,0 +1,56 @@
+import { Exactly } from '@gatehouse/contract/shapes'
+import Type from 'typebox'
+import { Parse } from 'typebox/value'
+import { type Header, parseHeader } from './backup-format.ts'
+import { dropRehearsal, orphansOf, printOf, rehearsalTable } from './copy-commands.ts'
+import { foreignKeys, mayRehearse } from './copy-queries.ts'
+import { CopyRefused } from './copy-refused.ts'
+import { asOwner, type OwnerSession } from './owner-session.ts'
+import { fillTable, type TableCount, withBackup } from './read-backup.ts'
+
+interface Written {
+  readonly ownerUrl: string
+  readonly from: string
+  readonly header: Header
+  readonly tables: readonly TableCount[]
+}
+
+const Print = Exactly({ print: Type.String() })
+const Orphans = Exactly({ has_orphans: Type.Boolean() })
+const asked = <Row>(text: string, parse: (row: unknown) => Row) => ({ name: '', text, values: [], parse })
+const printIn = async (session: OwnerSession, name: string, schema: 'public' | 'pg_temp') =>
+  (await session.many(asked(printOf(name, schema), (row) => Parse(Print, row))))[0]!.print
+
+/** Rows of one table at a time, so that the rehearsal needs no more room than the largest of them. */
+const rehearse = async (source: OwnerSession, { ownerUrl, from, header, tables }: Written): Promise<void> =>
+  withBackup(from, (backup, isAsSealed) =>
+    asOwner(ownerUrl, 'gatehouse-rehearsal', async (session) => {
+      if (JSON.stringify(parseHeader(await backup.line())) !== JSON.stringify(header))
+        throw new CopyRefused('The backup does not begin as it was written.')
+      for (const [at, table] of header.tables.entries()) {
+        await session.run(rehearsalTable(table.name))
+        const { rows } = await fillTable(session, backup, table, 'pg_temp')
+        if (rows !== tables[at]!.rows || (await printIn(session, table.name, 'pg_temp')) !== (await printIn(source, table.name, 'public')))
+          throw new CopyRefused(`The rows of ${table.name} in the backup are not those of the database.`)
+        await session.run(dropRehearsal(table.name))
+      }
+      if (!(await backup.isAtEnd()) || !isAsSealed()) throw new CopyRefused('The backup changed while it was read.')
+    }),
+  )
+
+/**
+ * Reads the file back, as a restore would, into temporary tables with the same checks and unique indexes, and compares every row with the
+ * snapshot that the backup was made from. Foreign keys cannot be rehearsed a table at a time: they are looked up in the snapshot.
+ */
+export const proveBackup = async (source: OwnerSession, written: Written): Promise<void> => {
+  const [rehearsal] = await source.many(mayRehearse())
+  if (!rehearsal?.may)
+    throw new CopyRefused(
+      'The backup cannot be proved: the role in DATABASE_OWNER_URL may not create temporary tables; grant it TEMPORARY.',
+    )
+  for (const key of await source.many(foreignKeys())) {
+    const [found] = await source.many(asked(orphansOf(key), (row) => Parse(Orphans, row)))
+    if (found?.has_orphans) throw new CopyRefused(`The rows do not fit the tables of the database: ${key.name} is violated.`)
+  }
+  await rehearse(source, written)
+}
