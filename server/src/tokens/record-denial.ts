@@ -2,15 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
 import type { Database } from '../db/database.ts'
-import { type Actor, newTrail, type Work } from '../work/work.ts'
+import { type Machine, newTrail, type Work } from '../work/work.ts'
 import { issuing_patience_ms, type Job, tenantLanes, type Way } from './lanes.ts'
 import { normaliseScope } from './normalise-scope.ts'
 import type { TokenRequest } from './token-policy.ts'
 
 /** Whose credential it was, where that is known from the record. */
 export interface Refused {
-  readonly actor: Actor
-  readonly key_id: string
+  readonly actor: Machine
   readonly org_id: string
   readonly project_id: string | null
   readonly resource: { readonly type: string; readonly id: string }
@@ -34,7 +33,7 @@ export interface Denial {
 const known = <T>(value: T | undefined, values: readonly T[]): T | null => (value !== undefined && values.includes(value) ? value : null)
 
 const eventOf = (
-  { actor, key_id, org_id, project_id, resource }: Refused,
+  { actor, org_id, project_id, resource }: Refused,
   { reason_code, why, request, allowed_audiences, decision_id, attempts }: Denial,
 ): Parameters<typeof record>[1] => ({
   action: 'auth.token.deny',
@@ -51,7 +50,7 @@ const eventOf = (
     actor_id: actor.id,
     requested_actor_type: request.actor_type ?? actor.type,
     requested_actor_id: request.actor_id ?? actor.id,
-    key_id,
+    key_id: actor.credential_id,
     audience: known(request.audience, allowed_audiences),
     scope: request.scope === undefined ? null : normaliseScope(request.scope).join(' '),
     resource_type: resource.type,
