@@ -167,7 +167,8 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: L
       {
         reason_code: reasonOf(problem),
         why,
-        request: { ...request, actor_id: request.actor_id ?? bound.actor_id },
+        request,
+        subject_id: bound.actor_id,
         allowed_audiences,
         ...(trail.asked[0] ? { decision_id: trail.asked[0].decision_id } : {}),
       },
