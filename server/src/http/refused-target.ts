@@ -7,7 +7,7 @@ type Params = Readonly<Record<string, string>>
 const isId = new RegExp(uuidPattern)
 
 /** Of a path, what can only be an id: whatever else stands there is the caller's own text, and may be a secret. */
-export const idsIn = (params: Params): Params => Object.fromEntries(Object.entries(params).filter(([, value]) => isId.test(value)))
+const idsIn = (params: Params): Params => Object.fromEntries(Object.entries(params).filter(([, value]) => isId.test(value)))
 
 /** What the record calls that which an id of a path names. */
 const kinds: Readonly<Record<string, string>> = {
