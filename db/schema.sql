@@ -138,6 +138,8 @@ create table audit_logs (
   severity text not null,
   metadata json not null,
   hash bytea not null,
+  credential_id text,
+  jti uuid,
   constraint audit_logs_pkey PRIMARY KEY (chain_id, seq),
   constraint audit_logs_id_once UNIQUE (id),
   constraint audit_logs_project FOREIGN KEY (project_id, tenant_id) REFERENCES projects(id, org_id),
@@ -151,8 +153,10 @@ create table audit_logs (
   constraint audit_logs_severity_check CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'high'::text])))
 );
 CREATE INDEX audit_logs_of_correlation ON public.audit_logs USING btree (correlation_id);
+CREATE INDEX audit_logs_of_credential ON public.audit_logs USING btree (credential_id, id) WHERE (credential_id IS NOT NULL);
 CREATE INDEX audit_logs_of_project ON public.audit_logs USING btree (project_id, id) WHERE (project_id IS NOT NULL);
 CREATE INDEX audit_logs_of_tenant ON public.audit_logs USING btree (tenant_id, id);
+CREATE INDEX audit_logs_of_token ON public.audit_logs USING btree (jti, id) WHERE (jti IS NOT NULL);
 grant insert, select on audit_logs to gatehouse_app;
 
 create table epochs (

@@ -21,7 +21,7 @@ export const believingOperators = (parts: ServerParts): ServerParts => ({
     const [word, tenant_id, id] = shown.token.split('.')
     if (word !== 'operator' || tenant_id === undefined || id === undefined) return parts.identify(shown, showing)
     const token = { jti: strange, tenant_id, project_id: null, shared_runtime_id: id, actions: null }
-    const actor: Actor = { type: 'shared_runtime_operator', id, token }
+    const actor: Actor = { type: 'shared_runtime_operator', id, credential_id: strange, token }
     await showing.identified(actor)
     return actor
   },

@@ -48,6 +48,25 @@ export const AccessGrant = Named('AccessGrant', {
 })
 export type AccessGrant = Static<typeof AccessGrant>
 
+const HeldBesides = Exactly({
+  grant_id: Nullable(Id('access grant')),
+  ssh_key_id: Id('ssh key'),
+  user_id: Nullable(Id('user')),
+})
+
+/** What a revoke has done: two people may have registered the same key, and one of them may still be let in with it. */
+export const RevokedAccessGrant = Named('RevokedAccessGrant', {
+  ...AccessGrant.properties,
+  key_stays_in_force: Type.Boolean({
+    description: 'The same key still opens this allocation: through another grant, or as one of the keys of the allocation itself.',
+  }),
+  key_in_force_through: Type.Unsafe<Static<typeof HeldBesides>[] | null>({
+    ...Nullable(Type.Array(HeldBesides)),
+    description:
+      'Through what; without a `grant_id`, as a key of the allocation itself. Null for a caller who may see only their own grants.',
+  }),
+})
+
 const path = '/api/v1/allocations/:allocation_id/access-grants'
 const params = { allocation_id: Id('allocation') }
 
@@ -90,12 +109,12 @@ export const revokeAccessGrant = operation({
   id: 'allocation.access_grant.revoke',
   method: 'DELETE',
   path: `${path}/:grant_id`,
-  summary: 'Take access back; `runtime_sync` says whether the node has confirmed it.',
+  summary: 'Take access back; `runtime_sync` says whether the node has confirmed it, `key_stays_in_force` whether the key opens it still.',
   actors: ['user'],
   action: ['project.access_grant.manage', 'tenant.access_grant.manage', 'project.access_grant.revoke_own'],
   effect: 'change',
   params: { ...params, grant_id: Id('access grant') },
   body: Exactly({ reason: maybe(Reason) }),
-  reply: AccessGrant,
+  reply: RevokedAccessGrant,
   problems: ['allocation_not_found', 'access_grant_not_found', 'state_conflict'],
 })

@@ -11,7 +11,14 @@ export const AuditLog = Exactly({
   actor_type: Type.String(),
   actor_id: Nullable(Type.String()),
   actor_name: Nullable(Type.String()),
-  platform_role: Nullable(Type.String()),
+  credential_id: Nullable(
+    Type.String({
+      description:
+        'Of a machine: the service account key, operator credential, node certificate (its serial) or enrolment it authenticated with.',
+    }),
+  ),
+  jti: Nullable(Type.String({ description: 'Of a machine: the id of the token it showed or was issued.' })),
+  platform_role: Nullable(Type.String({ description: 'Of a person who was judged; null for machines.' })),
   tenant_id: Nullable(Type.String()),
   project_id: Nullable(Type.String()),
   resource_type: Type.String(),
@@ -34,6 +41,8 @@ const filter = {
   to: Type.Optional(Instant),
   actor_type: Type.Optional(Word),
   actor_id: Type.Optional(Word),
+  credential_id: Type.Optional(Word),
+  jti: Type.Optional(Id('token')),
   action: Type.Optional(Word),
   resource_type: Type.Optional(Word),
   resource_id: Type.Optional(Word),

@@ -100,6 +100,7 @@ const constraintsOf = <P extends TProperties, const R extends string, const W ex
     }),
     create: operation({
       id: `policy.constraint.create_${at.name}`,
+      recorded_as: 'policy.constraint.create',
       method: 'POST',
       path,
       summary: `Write a constraint of ${at.whose}: what its roles give is denied where the condition holds.`,
@@ -137,6 +138,7 @@ const constraintsOf = <P extends TProperties, const R extends string, const W ex
     }),
     update: operation({
       id: `policy.constraint.update_${at.name}`,
+      recorded_as: 'policy.constraint.update',
       method: 'PATCH',
       path: `${path}/:constraint_id`,
       summary: `Write a new version of a constraint of ${at.whose}; what is not said stays.`,
@@ -151,6 +153,7 @@ const constraintsOf = <P extends TProperties, const R extends string, const W ex
     }),
     end: operation({
       id: `policy.constraint.delete_${at.name}`,
+      recorded_as: 'policy.constraint.delete',
       method: 'DELETE',
       path: `${path}/:constraint_id`,
       summary: `End a constraint of ${at.whose}. Its versions stay readable.`,

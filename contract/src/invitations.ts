@@ -61,6 +61,8 @@ const createIn = <P extends TProperties, const A extends string>(
 ) =>
   operation({
     id: `invitation.create_${name}`,
+    // A member of the organization is added to its project at once, and needs no invitation.
+    recorded_as: ['invitation.create', 'project.member.add'],
     method: 'POST',
     path: `${path}/invitations`,
     summary,
@@ -96,6 +98,7 @@ const listIn = <P extends TProperties, const A extends string>({ name, whose, pa
 const endIn = <P extends TProperties, const A extends string>({ name, path, params, invite, missing }: InvitingScope<P, A>) =>
   operation({
     id: `invitation.end_${name}`,
+    recorded_as: 'invitation.end',
     method: 'DELETE',
     path: `${path}/invitations/:invitation_id`,
     summary: 'Take an invitation back that nobody has accepted.',

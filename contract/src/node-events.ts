@@ -34,6 +34,14 @@ export type NodeEvent = Static<typeof NodeEvent>
 
 export const reportNodeEvents = operation({
   id: 'node.event.report',
+  // Each event is recorded as what it is.
+  recorded_as: [
+    'node.event.report',
+    'allocation.ssh_session.start',
+    'allocation.ssh_session.end',
+    'allocation.access_drift',
+    'allocation.access_drift.not_restored',
+  ],
   method: 'POST',
   path: '/internal/v1/nodes/:node_id/events',
   summary: 'What happened on a node by itself: sessions that began and ended, and keys that somebody changed by hand. Each counts once.',

@@ -202,6 +202,7 @@ const agent = { actors: ['node_agent'], identified_by: 'certificate' } as const
 
 export const enrolNode = operation({
   id: 'node.enrol',
+  recorded_as: ['node.enrol', 'node.enrol.repeat'],
   method: 'POST',
   path: `${internal}/enroll`,
   summary: 'A node enrols with its token, and gets a certificate for a key that it made.',
@@ -242,6 +243,7 @@ export const renewCertificate = operation({
 export const waitForTasks = operation({
   ...agent,
   id: 'node.task.wait',
+  recorded_as: ['node.task.dispatch', 'node.agent_version'],
   method: 'GET',
   path: `${internal}/:node_id/tasks/wait`,
   summary: 'What the node has to do now; where that is nothing, the answer waits for it, 25 seconds at most.',

@@ -54,6 +54,7 @@ export type TokenReply = Static<typeof TokenReply>
 
 export const issueOAuthToken = operation({
   id: 'oauth.token.issue',
+  recorded_as: 'auth.token.issue',
   method: 'POST',
   path: '/oauth2/token',
   summary: 'The token endpoint of OAuth 2.0 (RFC 6749) for machines.',
@@ -122,6 +123,7 @@ export const introspectToken = operation({
 
 export const revokeOAuthToken = operation({
   id: 'oauth.token.revoke',
+  recorded_as: 'auth.token.revoke',
   method: 'POST',
   path: '/oauth2/revoke',
   summary: 'End a token of one’s own at once and for good (RFC 7009).',

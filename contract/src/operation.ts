@@ -27,6 +27,10 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown, A
   /** The action that is judged; several are alternatives in a fixed order, of which one must be allowed. */
   readonly actions: readonly A[]
   readonly effect: Effect
+  /**
+   * The actions of its audit rows. The first names the act, done or refused alike; the others are outcomes that are recorded in its place.
+   */
+  readonly recorded_as: readonly string[]
   readonly params: TSchema
   readonly query: TSchema
   readonly body: TSchema | undefined
@@ -69,6 +73,8 @@ interface Declared<P extends TProperties, Q extends TProperties, B extends TSche
   actors: readonly ActorType[]
   action: A | readonly A[]
   effect: Effect
+  /** Its own id, where nothing is said. */
+  recorded_as?: string | readonly string[]
   params?: P
   query?: Q
   body?: B
@@ -107,6 +113,7 @@ export const operation = <
   actors: declared.actors,
   actions: typeof declared.action === 'string' ? [declared.action] : declared.action,
   effect: declared.effect,
+  recorded_as: [declared.recorded_as ?? declared.id].flat(),
   params: Exactly(declared.params ?? {}),
   query: Exactly(declared.query ?? {}),
   body: declared.body,

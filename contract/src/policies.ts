@@ -134,6 +134,7 @@ const valuesOf = <P extends TProperties, const R extends string, const W extends
   }),
   set: operation({
     id: `policy.value.set_${at.name}`,
+    recorded_as: 'policy.value.set',
     method: 'PUT',
     path: `${at.path}/values/:key`,
     summary: `Set a policy value of ${at.whose}. The value before it is kept as an older version.`,
@@ -153,6 +154,7 @@ const valuesOf = <P extends TProperties, const R extends string, const W extends
   }),
   remove: operation({
     id: `policy.value.remove_${at.name}`,
+    recorded_as: 'policy.value.remove',
     method: 'DELETE',
     path: `${at.path}/values/:key`,
     summary: `End the policy value of ${at.whose}: from then on it says nothing itself.`,

@@ -77,6 +77,7 @@ const createIn = <P extends TProperties, R extends string, A extends string>(
 ) =>
   operation({
     id: `role_binding.create_${name}`,
+    recorded_as: 'role_binding.create',
     method: 'POST',
     path: `${path}/role-bindings`,
     summary:
@@ -101,6 +102,7 @@ const createIn = <P extends TProperties, R extends string, A extends string>(
 const endIn = <P extends TProperties, R extends string, A extends string>({ name, path, params, assign, missing }: BindingScope<P, R, A>) =>
   operation({
     id: `role_binding.end_${name}`,
+    recorded_as: 'role_binding.end',
     method: 'DELETE',
     path: `${path}/role-bindings/:binding_id`,
     summary: "End a binding. An owner's is ended by an owner or the platform, and the last one by nobody.",
@@ -138,6 +140,7 @@ export const listPlatformBindings = listOperation({
 
 export const createPlatformBinding = operation({
   id: 'role_binding.create_of_platform',
+  recorded_as: 'role_binding.create',
   method: 'POST',
   path: '/api/v1/admin/platform-roles/bindings',
   summary: 'Bind a person to a platform role.',
@@ -152,6 +155,7 @@ export const createPlatformBinding = operation({
 
 export const endPlatformBinding = operation({
   id: 'role_binding.end_of_platform',
+  recorded_as: 'role_binding.end',
   method: 'DELETE',
   path: '/api/v1/admin/platform-roles/bindings/:binding_id',
   summary: 'End a binding to a platform role; the last superadmin stays.',

@@ -59,6 +59,7 @@ const previewIn = <P extends TProperties, D extends string>({ name, path, params
 const upgradeIn = <P extends TProperties, D extends string>({ name, path, params, define, missing }: UpgradeScope<P, D>) =>
   operation({
     id: `role.upgrade_${name}`,
+    recorded_as: 'role.upgrade',
     method: 'POST',
     path: `${path}/roles/:role_id/bulk-upgrade`,
     summary: 'Move every binding on one version of a role to another, as it was previewed: all of them or none.',

@@ -119,6 +119,7 @@ const createIn = <P extends TProperties, R extends string, D extends string>({
 }: RoleScope<P, R, D>) =>
   operation({
     id: `role.create_${name}`,
+    recorded_as: 'role.create',
     method: 'POST',
     path: `${path}/roles`,
     summary: `Define a role of ${whose}, with its first version.`,
@@ -182,6 +183,7 @@ const versionsIn = <P extends TProperties, R extends string, D extends string>({
 const updateIn = <P extends TProperties, R extends string, D extends string>({ name, path, params, define, missing }: RoleScope<P, R, D>) =>
   operation({
     id: `role.update_${name}`,
+    recorded_as: 'role.update',
     method: 'PATCH',
     path: `${path}/roles/:role_id`,
     summary: 'Append a version to a role. Bindings stay on the version they were given.',
@@ -206,6 +208,7 @@ const updateIn = <P extends TProperties, R extends string, D extends string>({ n
 const deleteIn = <P extends TProperties, R extends string, D extends string>({ name, path, params, define, missing }: RoleScope<P, R, D>) =>
   operation({
     id: `role.delete_${name}`,
+    recorded_as: 'role.delete',
     method: 'DELETE',
     path: `${path}/roles/:role_id`,
     summary: 'End a role. It takes no new binding, and those that it has give nothing any more.',
@@ -234,6 +237,7 @@ const disableIn = <P extends TProperties, R extends string, D extends string>({
 }: RoleScope<P, R, D>) =>
   operation({
     id: `role.disable_${name}`,
+    recorded_as: 'role.disable',
     method: 'POST',
     path: `${path}/roles/:role_id/disable`,
     summary: 'Stop a role from being given. A second time it can only be made stricter.',
@@ -250,6 +254,7 @@ const disableIn = <P extends TProperties, R extends string, D extends string>({
 const enableIn = <P extends TProperties, R extends string, D extends string>({ name, path, params, define, missing }: RoleScope<P, R, D>) =>
   operation({
     id: `role.enable_${name}`,
+    recorded_as: 'role.enable',
     method: 'POST',
     path: `${path}/roles/:role_id/enable`,
     summary: 'Let a disabled role count again. What the platform disabled, the platform enables.',
@@ -290,6 +295,7 @@ const builtin = {
 export const disableBuiltinRole = operation({
   ...builtin,
   id: 'role.disable_builtin',
+  recorded_as: 'role.disable',
   method: 'POST',
   path: '/api/v1/admin/roles/:role_id/disable',
   summary: 'Stop a built-in role from being given. Who includes it keeps its permissions.',
@@ -301,6 +307,7 @@ export const disableBuiltinRole = operation({
 export const enableBuiltinRole = operation({
   ...builtin,
   id: 'role.enable_builtin',
+  recorded_as: 'role.enable',
   method: 'POST',
   path: '/api/v1/admin/roles/:role_id/enable',
   summary: 'Let a disabled built-in role count again.',

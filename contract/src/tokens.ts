@@ -93,6 +93,7 @@ export type IssuedServiceAccountToken = Static<typeof IssuedServiceAccountToken>
 
 export const issueServiceAccountToken = operation({
   id: 'auth.service_account_token.issue',
+  recorded_as: 'auth.token.issue',
   method: 'POST',
   path: '/api/v1/auth/service-account/token',
   summary: 'Turn the secret of a service account into a short-lived token.',
@@ -120,6 +121,7 @@ export const IssuedSharedRuntimeOperatorToken = Exactly({ ...issued, issued_clai
 
 export const issueSharedRuntimeOperatorToken = operation({
   id: 'auth.shared_runtime_operator_token.issue',
+  recorded_as: 'auth.token.issue',
   method: 'POST',
   path: '/api/v1/auth/shared-runtime-operator/token',
   summary: 'Turn the secret of a shared runtime’s operator into a short-lived token.',

@@ -48,6 +48,8 @@ const fill = async (client: pg.Client) => {
         reason_code: null,
         severity: 'info',
         metadata: `{"name":{"from":"a${seq}","to":"b"},"reason":null}`,
+        credential_id: null,
+        jti: null,
       }
       hash = linkHash(key, hash, textOf(row))
       made.push({ ...row, hash: hash.toString('hex') })

@@ -116,13 +116,22 @@ export interface GrantsEnd {
   readonly now: string
 }
 
+/** That the node has put these away is known from the end of the account there, whatever else had ended them. */
+const withAllocation: ReadonlySet<EndCause> = new Set(['allocation_released', 'allocation_failed', 'node_retired'])
+
+/** One whose time is over has ended then, and by nobody, though it is noticed only now. */
 export const endGrants = (
   _proof: Ending,
   allocation_ids: readonly string[],
   { grant_id = undefined, user_id = undefined, ssh_key_id = undefined }: Picked,
   { by, cause, now }: GrantsEnd,
 ) => sql(EndedGrant)`
-  update allocation_access_grants g set ended_at = ${now}, ended_by = ${by}, end_cause = ${cause}, updated_at = ${now}
+  update allocation_access_grants g
+     set ended_at = case when g.expires_at <= transaction_timestamp() then g.expires_at else ${now}::timestamptz end,
+         ended_by = case when g.expires_at <= transaction_timestamp() then null else ${by}::uuid end,
+         end_cause = case when g.expires_at <= transaction_timestamp() and not ${withAllocation.has(cause)}::boolean then 'expired'
+                          else ${cause}::text end,
+         updated_at = ${now}
     from ssh_public_keys k
    where g.allocation_id = any (${allocation_ids}::uuid[]) and g.ended_at is null and k.id = g.ssh_key_id
      and (${grant_id ?? null}::uuid is null or g.id = ${grant_id ?? null}::uuid)
@@ -133,11 +142,32 @@ export const endGrants = (
 /** Those whose time is over, and those from before a backup was restored: some of them may have been revoked since it was made. */
 export const endOverdueGrants = (_proof: Ending, allocation_id: string, now: string) => sql(EndedGrant)`
   update allocation_access_grants g
-     set ended_at = ${now}, end_cause = case when g.epoch <> i.epoch then 'backup_restored' else 'expired' end, updated_at = ${now}
+     set ended_at = case when g.expires_at <= transaction_timestamp() then g.expires_at else ${now}::timestamptz end,
+         end_cause = case when g.epoch <> i.epoch then 'backup_restored' else 'expired' end, updated_at = ${now}
     from ssh_public_keys k, installation i
    where g.allocation_id = ${allocation_id} and g.ended_at is null and k.id = g.ssh_key_id
      and (g.epoch <> i.epoch or g.expires_at <= transaction_timestamp())
   returning ${endedColumns}`
+
+const Holder = Exactly({
+  fingerprint: KnownGrant.properties.fingerprint,
+  grant_id: Nullable(KnownGrant.properties.id),
+  ssh_key_id: KnownGrant.properties.ssh_key_id,
+  user_id: Nullable(KnownGrant.properties.grantee_user_id),
+})
+export type Holder = Static<typeof Holder>
+
+/** Through what these keys open an allocation, or will again when what withholds them is over: grants, and keys of its own. */
+export const holdersOf = (allocation_id: string, fingerprints: readonly string[]) => sql(Holder)`
+  select k.fingerprint, g.id as grant_id, k.id as ssh_key_id, k.user_id
+    from allocation_access_grants g join ssh_public_keys k on k.id = g.ssh_key_id and k.deleted_at is null join installation i on i.epoch = g.epoch
+   where g.allocation_id = ${allocation_id} and k.fingerprint = any (${fingerprints}::text[])
+     and g.ended_at is null and (g.expires_at is null or g.expires_at > transaction_timestamp())
+   union all
+  select k.fingerprint, null, k.id, k.user_id
+    from allocation_ssh_public_keys e join ssh_public_keys k on k.id = e.ssh_key_id and k.deleted_at is null join installation i on i.epoch = e.epoch
+   where e.allocation_id = ${allocation_id} and k.fingerprint = any (${fingerprints}::text[]) and e.ended_at is null
+   order by grant_id, ssh_key_id`
 
 /** Where something is overdue. */
 export const allocationsOverdue = (limit: number) => sql(Made)`

@@ -19,6 +19,8 @@ import {
   type Ending,
   endGrants,
   endOverdueGrants,
+  type Holder,
+  holdersOf,
   setEndGenerations,
 } from './access-grant-queries.ts'
 
@@ -30,6 +32,8 @@ interface End {
   readonly severity?: Severity
 }
 
+const withoutFingerprint = ({ fingerprint: _, ...holder }: Holder) => holder
+
 /** Notes in which set each grant is gone, and records each end by itself, with its cause and the task that tells the node. */
 export const noteEnds = async (
   work: Work,
@@ -40,12 +44,13 @@ export const noteEnds = async (
 ) => {
   const ids = ended.map(({ id }) => id)
   await work.tx.many(setEndGenerations(by, ids, sync.generation))
-  for (const grant of ended)
-    record(work, {
-      action: 'allocation.access_grant.revoke',
-      ...recordedGrant(allocation, grant, sync, { cause: grant.end_cause, reason }),
-      severity,
-    })
+  const fingerprints = [...new Set(ended.map(({ fingerprint }) => fingerprint))]
+  const holders = await work.tx.many(holdersOf(allocation.id, fingerprints))
+  for (const grant of ended) {
+    const besides = holders.filter(({ fingerprint }) => fingerprint === grant.fingerprint).map(withoutFingerprint)
+    const more = { cause: grant.end_cause, reason, ...(besides.length > 0 ? { key_in_force_through: besides } : {}) }
+    record(work, { action: 'allocation.access_grant.revoke', ...recordedGrant(allocation, grant, sync, more), severity })
+  }
 }
 
 /** Keys that the allocation had of its own; whose they were, the key says. */

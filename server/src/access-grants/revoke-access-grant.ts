@@ -7,8 +7,8 @@ import type { Answering } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { TaskSigning } from '../task-signers/task-signing.ts'
 import { accessGrantKind, grantedKind, shown } from './access-grant.ts'
-import { endGrants, granteeOf } from './access-grant-queries.ts'
-import { noteEnds } from './end-access.ts'
+import { endGrants, granteeOf, holdersOf } from './access-grant-queries.ts'
+import { endOverdue, noteEnds, noteOverdue } from './end-access.ts'
 import { toldGrant } from './told-grant-queries.ts'
 
 /** Works in every state of the allocation: to take access back is never too late. */
@@ -22,11 +22,21 @@ export const revokeAccessGrant =
     const allocation = await authorize(work, ways, grantedKind, row)
     const proof = await authorize(work, ways, accessGrantKind, named && { ...allocation, grant_id })
 
-    const [ended] = await work.tx.many(
+    // What has run out has ended by itself; that is noted first, so that a revoke does not claim it.
+    const overdue = await endOverdue(work, allocation, proof)
+    const revoked = await work.tx.many(
       endGrants(proof, [allocation.id], { grant_id }, { by: work.actor.id, cause: 'revoked', now: work.now }),
     )
+    const ended = revoked[0] ?? overdue.grants.find(({ id }) => id === grant_id)
     if (!ended) throw new Problem('state_conflict', { state: (await work.tx.one(toldGrant(grant_id))).state })
     const sync = await syncAccess(work, signing, allocation)
-    await noteEnds(work, allocation, proof, [ended], { sync, reason, severity: grantSeverity(authorityOf(proof)) })
-    return shown(await work.tx.one(toldGrant(grant_id)))
+    await noteOverdue(work, allocation, proof, overdue, sync)
+    if (revoked.length > 0) await noteEnds(work, allocation, proof, revoked, { sync, reason, severity: grantSeverity(authorityOf(proof)) })
+    const besides = await work.tx.many(holdersOf(allocation.id, [ended.fingerprint]))
+    const isOwnOnly = authorityOf(proof).action === 'project.access_grant.revoke_own'
+    return {
+      ...shown(await work.tx.one(toldGrant(grant_id))),
+      key_stays_in_force: besides.length > 0,
+      key_in_force_through: isOwnOnly ? null : besides.map(({ fingerprint: _, ...holder }) => holder),
+    }
   }

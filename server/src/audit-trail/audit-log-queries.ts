@@ -15,8 +15,8 @@ export interface Within {
 
 /** Newest first; ids sort by the time they were minted. What a node is called is the platform's affair: tenants know it by its id. */
 export const auditRows = (within: Within, filter: AuditFilter, before: string | null, limit: number) => sql(Row)`
-  select a.id, a.seq, a.occurred_at, a.correlation_id, a.actor_type, a.actor_id, coalesce(u.username, s.slug, n.name, r.display_name) as actor_name, a.platform_role,
-         a.tenant_id, a.project_id, a.resource_type, a.resource_id, a.resource_name, a.action, a.result, a.reason_code, a.severity, a.metadata, encode(a.hash, 'hex') as hash
+  select a.id, a.seq, a.occurred_at, a.correlation_id, a.actor_type, a.actor_id, coalesce(u.username, s.slug, n.name, r.display_name) as actor_name, a.credential_id, a.jti,
+         a.platform_role, a.tenant_id, a.project_id, a.resource_type, a.resource_id, a.resource_name, a.action, a.result, a.reason_code, a.severity, a.metadata, encode(a.hash, 'hex') as hash
     from audit_logs a left join users u on a.actor_type = 'user' and u.id::text = a.actor_id
       left join service_accounts s on s.id = case when a.actor_type = 'service_account' then a.actor_id::uuid end
       left join shared_app_runtimes r on r.id = case when a.actor_type = 'shared_runtime_operator' then a.actor_id::uuid end
@@ -29,6 +29,8 @@ export const auditRows = (within: Within, filter: AuditFilter, before: string | 
      and (${filter.to ?? null}::timestamptz is null or a.occurred_at < ${filter.to ?? null}::timestamptz)
      and (${filter.actor_type ?? null}::text is null or a.actor_type = ${filter.actor_type ?? null}::text)
      and (${filter.actor_id ?? null}::text is null or a.actor_id = ${filter.actor_id ?? null}::text)
+     and (${filter.credential_id ?? null}::text is null or a.credential_id = ${filter.credential_id ?? null}::text)
+     and (${filter.jti ?? null}::uuid is null or a.jti = ${filter.jti ?? null}::uuid)
      and (${filter.action ?? null}::text is null or a.action = ${filter.action ?? null}::text)
      and (${filter.resource_type ?? null}::text is null or a.resource_type = ${filter.resource_type ?? null}::text)
      and (${filter.resource_id ?? null}::text is null or a.resource_id = ${filter.resource_id ?? null}::text)

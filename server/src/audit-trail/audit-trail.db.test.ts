@@ -149,7 +149,8 @@ test('AU-01 reading the record is itself recorded, with what was asked', async (
 })
 
 test('every action is told in a sentence, refused or done, and hostile names stay text', () => {
-  for (const { id, effect } of operations) if (effect !== 'read') expect(toldActions, id).toContain(id)
+  for (const { id, effect, recorded_as } of operations)
+    if (effect !== 'read') for (const action of recorded_as) expect(toldActions, id).toContain(action)
   for (const action of recordedActions()) expect(toldActions, action).toContain(action)
   const row = {
     action: 'project.member.add',

@@ -19,6 +19,9 @@ const toldBy = ({ actor: { type, id, token } }: Work, { metadata }: AuditEvent) 
     ...(type === 'shared_runtime_operator' ? { shared_runtime_id: id } : {}),
   })
 
+/** Machines have no platform role, though decisions about them begin from the one that everybody has. */
+const roleHeldBy = ({ actor, trail }: Work): string | null => (actor.type === 'user' ? trail.platform_role : null)
+
 /** The lock on the chains of some tenants, in the order of their ids and in one statement: one who knows them can send it ahead. */
 export interface ChainLock {
   readonly chain_ids: readonly string[]
@@ -60,7 +63,9 @@ const linked = ({ region, key }: AuditSeal, { chain_id, seq, hash }: Head, entri
       correlation_id: work.correlation_id,
       actor_type: work.actor.type,
       actor_id: work.actor.id,
-      platform_role: work.trail.platform_role,
+      credential_id: work.actor.credential_id ?? null,
+      jti: event.jti ?? work.actor.token?.jti ?? null,
+      platform_role: roleHeldBy(work),
       resource_name: resourceName(region, event),
       metadata: toldBy(work, event),
     }

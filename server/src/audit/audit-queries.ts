@@ -26,9 +26,9 @@ type Hashed = ChainedRow & { hash: Buffer }
 export const insertChained = (rows: readonly Hashed[], lasts: readonly Hashed[], counts: readonly number[]) => sql(Exactly({}))`
   with added as (
     insert into audit_logs (chain_id, seq, id, occurred_at, correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id,
-                            resource_type, resource_id, resource_name, action, result, reason_code, severity, metadata, hash)
+                            resource_type, resource_id, resource_name, action, result, reason_code, severity, metadata, credential_id, jti, hash)
     select r.chain_id, r.seq, r.id, r.occurred_at, r.correlation_id, r.actor_type, r.actor_id, r.platform_role, r.tenant_id, r.project_id,
-           r.resource_type, r.resource_id, r.resource_name, r.action, r.result, r.reason_code, r.severity, r.metadata::json, r.hash
+           r.resource_type, r.resource_id, r.resource_name, r.action, r.result, r.reason_code, r.severity, r.metadata::json, r.credential_id, r.jti, r.hash
       from unnest(
              ${rows.map(({ chain_id }) => chain_id)}::uuid[], ${rows.map(({ seq }) => seq)}::bigint[],
              ${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ occurred_at }) => occurred_at)}::timestamptz[],
@@ -38,9 +38,10 @@ export const insertChained = (rows: readonly Hashed[], lasts: readonly Hashed[],
              ${rows.map(({ resource_type }) => resource_type)}::text[], ${rows.map(({ resource_id }) => resource_id)}::text[],
              ${rows.map(({ resource_name }) => resource_name)}::text[], ${rows.map(({ action }) => action)}::text[],
              ${rows.map(({ result }) => result)}::text[], ${rows.map(({ reason_code }) => reason_code)}::text[],
-             ${rows.map(({ severity }) => severity)}::text[], ${rows.map(({ metadata }) => metadata)}::text[], ${rows.map(({ hash }) => hash)}::bytea[])
+             ${rows.map(({ severity }) => severity)}::text[], ${rows.map(({ metadata }) => metadata)}::text[],
+             ${rows.map(({ credential_id }) => credential_id)}::text[], ${rows.map(({ jti }) => jti)}::uuid[], ${rows.map(({ hash }) => hash)}::bytea[])
         as r (chain_id, seq, id, occurred_at, correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id,
-              resource_type, resource_id, resource_name, action, result, reason_code, severity, metadata, hash)
+              resource_type, resource_id, resource_name, action, result, reason_code, severity, metadata, credential_id, jti, hash)
     returning seq)
   update audit_heads h
      set seq = case when h.seq + l.n = l.seq and (select count(*) from added) = ${rows.length}::bigint then l.seq end, hash = l.hash
@@ -69,6 +70,8 @@ const FoundRow = Exactly({
   reason_code: text,
   severity: text,
   metadata: text,
+  credential_id: text,
+  jti: text,
   hash: Nullable(Bytes),
 })
 export type FoundRow = Static<typeof FoundRow>
@@ -79,7 +82,7 @@ const found = sqlPart(`
          coalesce(to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), occurred_at::text)
            || case when occurred_at < timestamptz '0001-01-01 00:00:00+00' then ' BC' else '' end as occurred_at,
          correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id, resource_type, resource_id, resource_name, action, result,
-         reason_code, severity, metadata::text as metadata, hash
+         reason_code, severity, metadata::text as metadata, credential_id, jti::text as jti, hash
     from audit_logs`)
 
 /** Rows as the database has them now, in the order of their chains; one that stands nowhere is in none. */

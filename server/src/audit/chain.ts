@@ -23,6 +23,9 @@ export interface ChainedRow {
   readonly severity: string
   /** Its text as it is kept: canonical when written, and never parsed when it is verified. */
   readonly metadata: string
+  /** Of a machine: what it authenticated with, and the token that it showed or was issued. */
+  readonly credential_id: string | null
+  readonly jti: string | null
 }
 
 /** The chain of everything that belongs to no tenant, and of what crossed tenants. */
@@ -60,6 +63,8 @@ export const textOf = (row: { readonly [K in keyof ChainedRow]: ChainedRow[K] | 
     row.metadata,
   ])
     text += field(part)
+  // Rows that are older than these two fields end before them. Each field says its length, so a row with them reads like no row without.
+  if (row.credential_id !== null || row.jti !== null) text += field(row.credential_id) + field(row.jti)
   return text
 }
 

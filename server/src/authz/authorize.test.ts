@@ -271,7 +271,7 @@ describe('the limits of override', () => {
     expect(await gives(superadmin, 'alice')).toBe(refused)
     expect(await gives(superadmin, 'arne')).toBe('allowed')
     expect(await gives({ platform: 'platform_ops' }, 'alice')).toBe('allowed')
-    expect(await gives(superadmin, 'alice', { type: 'platform_operator', id: 'alice' })).toBe('allowed')
+    expect(await gives(superadmin, 'alice', { type: 'platform_operator', id: 'alice', credential_id: 'key' })).toBe('allowed')
     await expect(async () => requireNoSelfGrant(workOf(superadmin), await authorityFor(superadmin), 'alice')).rejects.toMatchObject({
       details: { detail: 'override_self_grant' },
     })

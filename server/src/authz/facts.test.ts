@@ -181,7 +181,7 @@ describe('what is read for a work', () => {
   test('DE-05 of a machine no person’s standing is read, whatever its id', async () => {
     for (const type of ['workload', 'platform_operator', 'system'] as const) {
       const { asked, work } = told([{ n: 1, ...row() }], [[rule]])
-      const facts = await readFacts(work({ type, id: 'alice' }), 'organization', inTraining)
+      const facts = await readFacts(work({ type, id: 'alice', credential_id: 'key' } as Actor), 'organization', inTraining)
       expect(asked).toEqual([[['aurora'], ['training']]])
       expect(facts).toMatchObject({ actor: { id: 'alice', type, is_disabled: true }, constraints: [rule] })
     }
@@ -190,24 +190,28 @@ describe('what is read for a work', () => {
   test('TI-25 of a service account its own record is read, and its project bounds it where no token is shown', async () => {
     const machine = { ...row({ is_tenant_member: false, project_roles: [] }), home_tenant_id: 'aurora', home_project_id: 'training' }
     const { work } = told([{ n: 1, ...machine }], [[]])
-    const facts = await readFacts(work({ type: 'service_account', id: 'robot' }), 'project', inTraining)
+    const facts = await readFacts(work({ type: 'service_account', id: 'robot', credential_id: 'key' }), 'project', inTraining)
     expect(facts).toMatchObject({
-      actor: { id: 'robot', type: 'service_account', is_disabled: false },
+      actor: { id: 'robot', credential_id: 'key', type: 'service_account', is_disabled: false },
       token: { tenant_id: 'aurora', project_id: 'training', actions: null },
       may_know: true,
     })
     const token = { jti: 'j', tenant_id: 'aurora', project_id: 'training', actions: new Set(['storage.read']) }
-    expect((await readFacts(work({ type: 'service_account', id: 'robot', token }), 'project', inTraining)).token).toBe(token)
+    expect(
+      (await readFacts(work({ type: 'service_account', id: 'robot', credential_id: 'key', token }), 'project', inTraining)).token,
+    ).toBe(token)
   })
 
   test('AU-05 a service account does not know what exists in its own tenant, outside its project', async () => {
     const machine = { ...row({ is_tenant_member: false, is_project_member: false }), home_tenant_id: 'aurora', home_project_id: 'other' }
     const { work } = told([{ n: 1, ...machine }], [[]])
-    expect((await readFacts(work({ type: 'service_account', id: 'robot' }), 'project', inTraining)).may_know).toBe(false)
+    expect((await readFacts(work({ type: 'service_account', id: 'robot', credential_id: 'key' }), 'project', inTraining)).may_know).toBe(
+      false,
+    )
   })
 
   describe('of an operator', () => {
-    const robot = { type: 'shared_runtime_operator', id: 'runtime-7' } as const
+    const robot = { type: 'shared_runtime_operator', id: 'runtime-7', credential_id: 'key' } as const
     const found = {
       ...{ n: 1, actor_id: 'runtime-7', home_tenant_id: 'aurora', tenant_state: 'active', project_state: 'active' },
       ...{ is_disabled: false, is_live: true, is_attached: true, is_eligible: false, delegated_actions: [] as string[] },
@@ -253,7 +257,7 @@ describe('what is read for a work', () => {
   })
 
   test('SG-16 a node stands alone: in no tenant, without a role; an unknown or retired one is nobody', async () => {
-    const node = { type: 'node_agent', id: 'node-7' } as const
+    const node = { type: 'node_agent', id: 'node-7', credential_id: 'serial' } as const
     const standing = (rows: unknown[]) => {
       const many = async ({ text, parse }: Statement<unknown>) => (text.includes('from nodes') ? rows.map(parse) : [])
       return readFacts({ ...told([], [[]]).work(node), tx: { many, now } } as unknown as Work, 'node', inTraining)
@@ -271,7 +275,7 @@ describe('what is read for a work', () => {
 
   test('TI-25 an unknown or deleted service account is nobody, and nobody is disabled', async () => {
     const { work } = told([], [[]])
-    expect(await readFacts(work({ type: 'service_account', id: 'gone' }), 'project', inTraining)).toMatchObject({
+    expect(await readFacts(work({ type: 'service_account', id: 'gone', credential_id: 'key' }), 'project', inTraining)).toMatchObject({
       actor: { is_disabled: true },
       token: null,
       may_know: false,
@@ -303,7 +307,7 @@ describe('where things lie', () => {
     const placeFor = (actor: Actor) => selfKind.placeOf({ id: 'alice' }, actor)
     expect(placeFor(alice)).toEqual({ ...nowhere, id: 'alice', relations: ['self'] })
     expect(placeFor({ type: 'user', id: 'arne' })).toEqual({ ...nowhere, id: 'alice' })
-    expect(placeFor({ type: 'service_account', id: 'alice' })).toEqual({ ...nowhere, id: 'alice' })
+    expect(placeFor({ type: 'service_account', id: 'alice', credential_id: 'key' })).toEqual({ ...nowhere, id: 'alice' })
     expect([selfKind.type, selfKind.missing]).toEqual(['user', 'user_not_found'])
   })
 })

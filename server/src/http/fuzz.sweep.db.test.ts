@@ -226,3 +226,15 @@ describe('the judge of the fuzz', () => {
     expect(judged(changed).length).toBeGreaterThan(0)
   })
 })
+
+// Last, over all that every operation has left.
+test('AU-09 every row of a machine names its credential, and none a platform role', async () => {
+  const rows = await live.sql<{ actor_type: string }>(
+    "select * from audit_logs where actor_type not in ('user', 'system') and (credential_id is null or platform_role is not null)",
+  )
+  expect(rows).toEqual([])
+  const [seen] = await live.sql<{ types: string[] }>(
+    "select array_agg(distinct actor_type order by actor_type) as types from audit_logs where actor_type not in ('user', 'system')",
+  )
+  expect(seen!.types).toEqual(['node_agent', 'service_account', 'shared_runtime_operator'])
+})

@@ -36,6 +36,12 @@ const forgetful = {
     await authorize(work, 'project.read', organizationKind, other)
     return { id: project.borealis, org_id: org.borealis, name: 'x', slug: 'x', state: 'active', created_at: work.now } as never
   }),
+  act: answer(createProject, async (work, { params }) => {
+    const found = await authorize(work, 'tenant.project.create', organizationKind, await work.tx.maybe(findOrganization(params.org_id)))
+    const made = await work.tx.one(insertProject(found, { id: newId('project'), ...body }, null, work.now))
+    record(work, { action: 'project.update', resource_type: 'project', resource_id: made.id })
+    return made
+  }),
   event: answer(createProject, async (work, { params }) => {
     const found = await authorize(work, 'tenant.project.create', organizationKind, await work.tx.maybe(findOrganization(params.org_id)))
     return work.tx.one(insertProject(found, { id: newId('project'), ...body }, null, work.now))
@@ -48,6 +54,7 @@ describe('a verb that forgets', () => {
   const cases = [
     ['HO-05 the decision', forgetful.decision, 'POST', `/api/v1/orgs/${org.aurora}/projects`],
     ['HO-05 the event', forgetful.event, 'POST', `/api/v1/orgs/${org.aurora}/projects`],
+    ['AU-08 under which action its refusals are recorded', forgetful.act, 'POST', `/api/v1/orgs/${org.aurora}/projects`],
     ['HO-05 to ask about its own resource', forgetful.resource, 'GET', `/api/v1/projects/${project.borealis}`],
   ] as const
   for (const [title, verb, method, path] of cases)

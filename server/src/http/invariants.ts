@@ -16,11 +16,19 @@ export const requireDeclared = ({ id, actors, actions, problems }: Operation): v
  * The two invariants of the product. A forgotten question, or a forgotten record, is a bug in the server: so it is the server's
  * error and nothing is kept.
  */
-export const requireTrail = ({ id, actions, effect }: Operation, { params }: Asking, { asked, events }: Trail, is_changed = true): void => {
+export const requireTrail = (
+  { id, actions, effect, recorded_as }: Operation,
+  { params }: Asking,
+  { asked, events }: Trail,
+  is_changed = true,
+): void => {
   const own = asked.filter(({ allowed, actions: judged }) => allowed && actions.some((action) => judged.includes(action)))
   if (own.length === 0) throw new Error(`${id} answered without a decision on its own action`)
   const isJudged = (place: string) =>
     own.some((asked) => [asked.resource_id, asked.tenant_id, asked.project_id, asked.shared_runtime_id].includes(place))
   for (const name in params) if (!isJudged(params[name]!)) throw new Error(`${id} answered without a decision on its own ${name}`)
-  if (effect !== 'read' && is_changed && events.length === 0) throw new Error(`${id} changed something without an audit event`)
+  if (effect === 'read' || !is_changed) return
+  if (events.length === 0) throw new Error(`${id} changed something without an audit event`)
+  // Otherwise whoever filters the record by one action would find what was done and miss what was refused.
+  if (!events.some(({ action }) => recorded_as.includes(action))) throw new Error(`${id} recorded another act than its own`)
 }

@@ -28,7 +28,7 @@ const limitOf = (counted: Counted) => {
 }
 
 /** Under which name a caller's requests are counted; no type of actor and no way of counting has a space in it. */
-export const rateKey = (counted: Counted, actor: Actor | null, ip: string): string =>
+export const rateKey = (counted: Counted, actor: Pick<Actor, 'type' | 'id'> | null, ip: string): string =>
   actor ? `${counted} ${actor.type} ${actor.id}` : `${counted} ${networkOf(ip)}`
 
 /** A caller's minute begins with the first request that none before it covers. */

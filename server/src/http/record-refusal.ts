@@ -3,10 +3,11 @@ import { record } from '../audit/record.ts'
 import { Problem } from '../kernel/problem.ts'
 import { isWorthARow } from '../kernel/worth-a-row.ts'
 import { newTrail, type Work } from '../work/work.ts'
+import { askedIds } from './asked-ids.ts'
 import type { Asking, Outer, Rails } from './asking.ts'
 import type { CountRefusal } from './counted-refusals.ts'
 import { noteMismatch } from './platform-mismatch.ts'
-import { idsIn, lookedAt, placeOf, targetOf } from './refused-target.ts'
+import { lookedAt, placeOf, targetOf } from './refused-target.ts'
 
 export const isRefusal = (error: unknown): error is Problem =>
   error instanceof Problem && (error.status === 403 || error.status === 404 || error.code === 'policy_out_of_bounds')
@@ -33,22 +34,24 @@ export const recordRefusal = async (
   rails: Pick<Rails, 'database' | 'append'>,
   operation: Operation,
   outer: Outer,
-  { params, body }: Pick<Asking, 'params' | 'body'>,
+  asking: Asking,
   problem: Problem,
   countRefusal: CountRefusal,
 ): Promise<void> => {
+  const { params, body } = asking
   const denied = outer.trail.asked.findLast(({ allowed }) => !allowed) ?? outer.trail.asked.at(-1)
-  const reason_code = denied?.reason_code ?? (problem.details as { reason_code?: string } | undefined)?.reason_code ?? problem.code
+  const told = (problem.details ?? {}) as { readonly reason_code?: string; readonly detail?: string }
+  const reason_code = denied?.reason_code ?? told.reason_code ?? problem.code
   const is_node = outer.actor.type === 'node_agent'
   // A node asks all the time: one that is broken, or taken, must not fill the record.
   const attempts = is_node ? countRefusal(outer.actor.id, reason_code) : 1
   if (!isWorthARow(attempts)) return
-  const { resource_type, resource_id } = denied ? lookedAt(denied) : targetOf(operation, params)
+  const { resource_type, resource_id } = denied ? lookedAt(denied, outer.actor) : targetOf(operation, params)
   const about = outer.trail.refused_about
   const name = operation.target_named_by && (body as Record<string, unknown>)[operation.target_named_by]
   await recordAside(rails, outer, async (work) => {
     record(work, {
-      action: operation.id,
+      action: operation.recorded_as[0]!,
       resource_type,
       resource_id,
       ...(await placeOf(work, params, denied)),
@@ -60,9 +63,11 @@ export const recordRefusal = async (
       metadata: {
         status: problem.status,
         code: problem.code,
-        asked: operation.actions,
-        path: idsIn(params),
-        ...(name === undefined ? {} : { name }),
+        ...(told.detail === undefined ? {} : { detail: told.detail }),
+        asked_operation: operation.id,
+        asked_actions: operation.actions,
+        ...askedIds(operation, asking),
+        ...(name === undefined ? {} : { asked_name: name }),
         ...(denied ? { decision_id: denied.decision_id } : {}),
         ...(is_node ? { attempts } : {}),
         ...about?.metadata,

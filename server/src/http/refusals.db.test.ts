@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { seeded, serverFixture } from '../../../test/live-server.ts'
 import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { runtimesOn, strange } from '../../../test/runtime-scene.ts'
+import { roleIdOf } from '../authz/catalogue.ts'
 
 const { org, project } = seeded
 
@@ -80,7 +81,7 @@ describe('what an operator was refused', () => {
       'permission_denied',
       'actor_disabled',
     ])
-    for (const row of rows) expect(row).toMatchObject({ tenant_id: org.aurora, metadata: { name: 'registry' } })
+    for (const row of rows) expect(row).toMatchObject({ tenant_id: org.aurora, metadata: { asked_name: 'registry' } })
   })
 })
 
@@ -101,5 +102,70 @@ describe('what a service account was refused', () => {
     const projects = [project.borealis, strange].map((each) => `/api/v1/projects/${each}`)
     for (const path of [...paths, ...projects])
       expect(await told(account, 'GET', path)).toMatchObject({ actor_id: account_id, tenant_id: null, project_id: null, result: 'denied' })
+  })
+})
+
+describe('what a person was refused', () => {
+  const toldOf = async (who: string, method: string, path: string, body?: object) => {
+    asked += 1
+    const correlation_id = `refused-${asked}`
+    await live.call(who, method, path, { ...(body ? { body } : {}), headers: { 'x-request-id': correlation_id } })
+    const rows = await live.auditOf(correlation_id)
+    expect([path, rows.length]).toEqual([path, 1])
+    return rows[0] as Record<string, unknown>
+  }
+  const inProject = { tenant_id: org.aurora, project_id: project.aurora, result: 'denied' }
+
+  test('AU-08 access grant create: refused → the row names allocation, grantee and key as asked', async () => {
+    const allocation_id = await runtimes.allocation()
+    const row = await toldOf('axel', 'POST', `/api/v1/allocations/${allocation_id}/access-grants`, {
+      grantee_user_id: seeded.user('alice'),
+      ssh_key_id: strange,
+    })
+    expect(row).toMatchObject({
+      ...{ ...inProject, action: 'allocation.access_grant.create', resource_type: 'allocation', resource_id: allocation_id },
+      metadata: { asked_allocation_id: allocation_id, asked_grantee_user_id: seeded.user('alice'), asked_ssh_key_id: strange },
+    })
+  })
+
+  test('AU-08 allocation list and create: the project stood in query or body → the row names it as asked', async () => {
+    const elsewhere = `/api/v1/allocations?project_id=${project.borealis}`
+    expect(await toldOf('axel', 'GET', elsewhere)).toMatchObject({ tenant_id: null, metadata: { asked_project_id: project.borealis } })
+    const body = { project_id: project.aurora, name: 'n', region: 'eu-1', sku: 'h100', gpus: 1, ssh_key_ids: [strange] }
+    expect(await toldOf('axel', 'POST', '/api/v1/allocations', body)).toMatchObject({
+      ...{ ...inProject, resource_type: 'project', resource_id: project.aurora },
+      metadata: { asked_project_id: project.aurora, asked_ssh_key_ids: [strange] },
+    })
+  })
+
+  test('AU-08 creation: refused → the row names the place that exists, and nothing that was never made', async () => {
+    const ofProject = { ...inProject, resource_type: 'project', resource_id: project.aurora }
+    const ofTenant = { tenant_id: org.aurora, project_id: null, resource_type: 'organization', resource_id: org.aurora }
+    const account = { name: 'robot', slug: 'robot' }
+    const role = { name: 'a-role', permissions: ['tenant.read'] }
+    const rule = { key: 'a.rule', actions: ['tenant.read'], condition: { present: ['source_ip'] }, reason: 'because' }
+    const runtime = { app_slug: 'slurm', app_version: '1', display_name: 'r', runtime_backend: 'slurm' }
+    const asks: [string, object, object, string][] = [
+      [`projects/${project.aurora}/service-accounts`, account, ofProject, 'service_account.create'],
+      [`projects/${project.aurora}/roles`, { ...role, permissions: ['storage.read'] }, ofProject, 'role.create'],
+      [`orgs/${org.aurora}/roles`, role, ofTenant, 'role.create'],
+      [`orgs/${org.aurora}/policies/constraints`, rule, ofTenant, 'policy.constraint.create'],
+      [`orgs/${org.aurora}/shared-app-runtimes`, runtime, ofTenant, 'shared_runtime.create'],
+      ['admin/nodes', { name: 'n', region: 'eu-1', sku: 'h100', gpus: 1 }, { resource_type: 'platform' }, 'node.create'],
+    ]
+    for (const [path, body, row, action] of asks)
+      expect(await toldOf('axel', 'POST', `/api/v1/${path}`, body)).toMatchObject({ ...row, action, result: 'denied' })
+  })
+
+  test('AU-08 RP-19 role binding: beyond the ceiling → the row says so, with whom and what, under the action of a success', async () => {
+    const path = `/api/v1/orgs/${org.aurora}/role-bindings`
+    const binding = { principal_type: 'user', principal_id: seeded.user('axel'), reason: 'because' }
+    const owner = await toldOf('adam', 'POST', path, { ...binding, role_id: roleIdOf('tenant_owner') })
+    expect(owner).toMatchObject({
+      ...{ action: 'role_binding.create', result: 'denied', reason_code: 'permission_denied' },
+      metadata: { detail: 'assignment_ceiling', asked_principal_id: seeded.user('axel'), asked_role_id: roleIdOf('tenant_owner') },
+    })
+    const given = await toldOf('alice', 'POST', path, { ...binding, role_id: roleIdOf('tenant_viewer') })
+    expect(given).toMatchObject({ action: owner.action, result: 'success' })
   })
 })

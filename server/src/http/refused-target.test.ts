@@ -22,11 +22,20 @@ test('MI-08 AU-01 what a path names last is what was asked about', () => {
 })
 
 test('AU-01 a list is judged as what is on it, and recorded as what it belongs to', () => {
-  const seen = (asked: Partial<Asked>) => Object.values(lookedAt(asked as Asked))
+  const seen = (asked: Partial<Asked>) => Object.values(lookedAt(asked as Asked, { type: 'user', id: id(9) }))
   expect(seen({ resource_type: 'allocation', resource_id: id(1), shared_runtime_id: id(1) })).toEqual(['shared_runtime', id(1)])
   expect(seen({ resource_type: 'node', resource_id: 'platform' })).toEqual(['platform', 'platform'])
   expect(seen({ resource_type: 'allocation', resource_id: id(1), shared_runtime_id: id(2) })).toEqual(['allocation', id(1)])
   expect(seen({ resource_type: 'node', resource_id: null })).toEqual(['node', null])
+})
+
+test('AU-08 refusal of a creation: nothing was made → the record names where it would lie, by its own kind', () => {
+  const seen = (asked: Partial<Asked>) => Object.values(lookedAt(asked as Asked, { type: 'user', id: id(9) }))
+  const [tenant_id, project_id] = [id(1), id(2)]
+  expect(seen({ resource_type: 'service_account', resource_id: project_id, tenant_id, project_id })).toEqual(['project', project_id])
+  expect(seen({ resource_type: 'role', resource_id: tenant_id, tenant_id, project_id: null })).toEqual(['organization', tenant_id])
+  expect(seen({ resource_type: 'ssh_key', resource_id: id(9), tenant_id: null, project_id: null })).toEqual(['user', id(9)])
+  expect(seen({ resource_type: 'role', resource_id: id(3), tenant_id, project_id })).toEqual(['role', id(3)])
 })
 
 test('AU-01 what is no id is the caller’s own text, and names nothing; neither does a path without ids', () => {

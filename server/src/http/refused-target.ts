@@ -1,13 +1,13 @@
 import type { Operation } from '@gatehouse/contract/operation'
 import { uuidPattern } from '@gatehouse/contract/shapes'
-import type { Asked, Work } from '../work/work.ts'
+import type { Actor, Asked, Work } from '../work/work.ts'
 import { projectInTenant, tenantOfOperator } from './refused-target-queries.ts'
 
 type Params = Readonly<Record<string, string>>
 const isId = new RegExp(uuidPattern)
 
 /** Of a path, what can only be an id: whatever else stands there is the caller's own text, and may be a secret. */
-export const idsIn = (params: Params): Params => Object.fromEntries(Object.entries(params).filter(([, value]) => isId.test(value)))
+const idsIn = (params: Params): Params => Object.fromEntries(Object.entries(params).filter(([, value]) => isId.test(value)))
 
 /** What the record calls that which an id of a path names. */
 const kinds: Readonly<Record<string, string>> = {
@@ -34,10 +34,23 @@ const kindOf = (name: string, path: string): string | undefined => {
   return path.includes(':shared_runtime_id') ? 'operator_credential' : 'service_account_key'
 }
 
-/** What a decision was about, for the record: a list is judged as what is on it, and what was looked at is what it belongs to. */
-export const lookedAt = ({ resource_type, resource_id, shared_runtime_id }: Asked): Pick<Asked, 'resource_type' | 'resource_id'> => {
-  if (typeof shared_runtime_id === 'string' && resource_id === shared_runtime_id) return { resource_type: 'shared_runtime', resource_id }
-  return { resource_type: resource_id === 'platform' ? 'platform' : resource_type, resource_id }
+/**
+ * What a decision was about, for the record. A list and a creation are judged as what is on the list or would be made, in the place where
+ * that lies; of those the record names the place, which exists.
+ */
+export const lookedAt = (
+  { resource_type, resource_id, tenant_id, project_id, shared_runtime_id }: Asked,
+  actor: Pick<Actor, 'type' | 'id'>,
+): Pick<Asked, 'resource_type' | 'resource_id'> => {
+  const places = [
+    ['platform', 'platform'],
+    ['shared_runtime', shared_runtime_id],
+    ['project', project_id],
+    ['organization', tenant_id],
+    ['user', actor.type === 'user' ? actor.id : null],
+  ] as const
+  const [place] = places.find(([, id]) => typeof id === 'string' && id === resource_id) ?? [resource_type]
+  return { resource_type: place, resource_id }
 }
 
 /** What was asked about, by the last id in the path: for what was refused before anything was judged. */

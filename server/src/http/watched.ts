@@ -17,7 +17,7 @@ const noteShown = (work: Work, action: string, about: Readonly<Record<string, st
   const project_ids = [...work.trail.shown_of].sort()
   record(work, {
     action,
-    ...(asked ? lookedAt(asked) : { resource_type: 'operation', resource_id: null }),
+    ...(asked ? lookedAt(asked, work.actor) : { resource_type: 'operation', resource_id: null }),
     tenant_id: asked?.tenant_id ?? work.actor.token?.tenant_id ?? null,
     // Where only one project is involved, it is that project's business too.
     project_id: project_ids.length > 1 ? null : (asked?.project_id ?? project_ids[0] ?? null),

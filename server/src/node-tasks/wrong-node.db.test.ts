@@ -94,7 +94,7 @@ const trusting = (parts: ServerParts): ServerParts => ({
       const task = await work.tx.maybe(findTask(input.params.task_id))
       const node_id = task?.node_id ?? input.params.node_id
       const answered = await verb(
-        { ...work, actor: { type: 'node_agent', id: node_id } },
+        { ...work, actor: { type: 'node_agent', id: node_id, credential_id: 'serial' } },
         { ...input, params: { ...input.params, node_id } },
       )
       // What is asked about is not what is judged: the rails would notice, so it pretends.

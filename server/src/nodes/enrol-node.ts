@@ -35,7 +35,7 @@ export const enrolNode = ({ database, append, authority, refuse, subscribers }: 
     return database.transaction('write', async (tx) => {
       // Looked at before anything is locked: a stranger must hold up nobody.
       const found = await openedBy(tx, shown, await tx.maybe(lookAtNode(shown.node_id)), csr)
-      const actor: Actor = { type: 'node_agent', id: found.node.id }
+      const actor: Actor = { type: 'node_agent', id: found.node.id, credential_id: found.enrolment.id }
       await caller.identified(actor)
       const { correlation_id, source_ip } = caller
       const work: Work = { actor, correlation_id, source_ip, trail: newTrail(), now: tx.now, tx }
@@ -71,8 +71,9 @@ export const enrolNode = ({ database, append, authority, refuse, subscribers }: 
     } catch (error) {
       if (!(error instanceof NoEnrolment)) throw error
       const { correlation_id, source_ip } = caller
-      const { node_id, why } = error
-      await refuse({ action: 'node.enrol', node_id, reason_code: 'token_invalid', correlation_id, source_ip, metadata: { why } })
+      const { node_id, enrolment_id: credential_id, why } = error
+      const reason_code = 'token_invalid'
+      await refuse({ action: 'node.enrol', node_id, credential_id, reason_code, correlation_id, source_ip, metadata: { why } })
       throw new Problem('token_invalid')
     }
   }

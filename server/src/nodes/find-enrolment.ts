@@ -11,10 +11,13 @@ import { keyOfRequest } from './signing-request.ts'
 /** A token that opens nothing, and why. The caller is told none of it. */
 export class NoEnrolment extends Error {
   readonly node_id: string | null
+  /** Of the enrolment whose token it is; null where no enrolment has such a secret. */
+  readonly enrolment_id: string | null
   readonly why: string
-  constructor(node_id: string | null, why: string) {
+  constructor(node_id: string | null, enrolment_id: string | null, why: string) {
     super(why)
     this.node_id = node_id
+    this.enrolment_id = enrolment_id
     this.why = why
   }
 }
@@ -56,9 +59,9 @@ type Opened = Found & ({ readonly key: KeyObject } | { readonly given: GivenCert
 export const openedBy = async (tx: Tx, shown: ReadToken, node: NodeRow | undefined, csr: string): Promise<Opened> => {
   const enrolment = await tx.maybe(enrolmentOf(shown.node_id, shown.secret_hash))
   const why = endOf(enrolment, node, shown.secret_hash, tx.now)
-  if (!enrolment || !node) throw new NoEnrolment(node?.id ?? null, why ?? 'unknown')
+  if (!enrolment || !node) throw new NoEnrolment(node?.id ?? null, enrolment?.id ?? null, why ?? 'unknown')
   if (why === undefined) return { node, enrolment, key: await keyOfRequest(csr) }
   const given = why === 'used' ? await givenBefore(tx, enrolment, node, csr) : undefined
-  if (!given) throw new NoEnrolment(node.id, why)
+  if (!given) throw new NoEnrolment(node.id, why === 'wrong_secret' ? null : enrolment.id, why)
   return { node, enrolment, given }
 }

@@ -50,7 +50,7 @@ describe('who a node is', () => {
       ...parts,
       identifyNode: async (socket, showing) => {
         await parts.identifyNode!(socket, showing)
-        return { type: 'node_agent', id: victim.id } satisfies Actor
+        return { type: 'node_agent', id: victim.id, credential_id: 'serial' } satisfies Actor
       },
     }))
     const victim = await enrolledNode(live)
@@ -197,7 +197,11 @@ describe('who a node is', () => {
     const broken = await live.replica((parts) => ({
       ...parts,
       identifyNode: async (socket) =>
-        ({ type: 'node_agent', id: /CN=(.*)/.exec(socket.getPeerX509Certificate()!.subject)![1]! }) satisfies Actor,
+        ({
+          type: 'node_agent',
+          id: /CN=(.*)/.exec(socket.getPeerX509Certificate()!.subject)![1]!,
+          credential_id: 'serial',
+        }) satisfies Actor,
     }))
     const node = await enrolledNode(live)
     const { call, stop } = doorCaller(broken.nodes.url, await forged(node))

@@ -39,6 +39,7 @@ export const identifyNode =
       await refuse({
         action: 'node.certificate.refuse',
         node_id: is_ours ? (shown?.node_id ?? null) : null,
+        credential_id: shown?.serial ?? null,
         reason_code: 'membership_missing',
         correlation_id,
         source_ip,
@@ -47,6 +48,6 @@ export const identifyNode =
       throw new Problem('insufficient_permissions', { reason_code: 'membership_missing' })
     }
     if (!shown.is_seen_lately) await database.transaction('write', (tx) => tx.maybe(noteSeen(shown.node_id)))
-    return { type: 'node_agent', id: shown.node_id }
+    return { type: 'node_agent', id: shown.node_id, credential_id: shown.serial }
   }
 export type IdentifyNode = ReturnType<typeof identifyNode>

@@ -8,6 +8,8 @@ export interface RefusedNode {
   readonly action: 'node.enrol' | 'node.certificate.refuse'
   /** Null: nobody knows whose it would be. */
   readonly node_id: string | null
+  /** The certificate or enrolment of that node which was shown; null: somebody only named the node. */
+  readonly credential_id: string | null
   readonly reason_code: string
   readonly correlation_id: string
   readonly source_ip: string
@@ -41,11 +43,12 @@ export const refusalRecorder = (database: Database, append: Append) => {
     return 0
   }
 
-  return async ({ action, node_id, reason_code, correlation_id, source_ip, metadata }: RefusedNode): Promise<void> => {
+  return async ({ action, node_id, credential_id, reason_code, correlation_id, source_ip, metadata }: RefusedNode): Promise<void> => {
     const left_out = counted(source_ip)
     if (left_out === null) return
     // Who shows a node's certificate has its key; who only claims to be it, is nobody.
-    const actor: Actor = node_id === null ? { type: 'system', id: 'node_gate' } : { type: 'node_agent', id: node_id }
+    const actor: Actor =
+      node_id === null || credential_id === null ? { type: 'system', id: 'node_gate' } : { type: 'node_agent', id: node_id, credential_id }
     await database.transaction('write', async (tx) => {
       const work = { actor, correlation_id, source_ip, trail: newTrail(), now: tx.now, tx }
       record(work, {

@@ -227,7 +227,7 @@ describe('refused, and nothing changes', () => {
     const rows = await refused('ada', platform, key, value, 'definition', `unfit-${what.replaceAll(' ', '-')}`)
     expect(rows).toMatchObject([
       {
-        action: 'policy.value.set_of_platform',
+        action: 'policy.value.set',
         result: 'denied',
         reason_code: 'policy_out_of_bounds',
         severity: 'warning',
@@ -241,7 +241,7 @@ describe('refused, and nothing changes', () => {
   test('DE-20 a narrower scope loosens nothing that may only be tightened', async () => {
     await clear()
     const rows = await refused('alice', aurora, ttl, 3601, 'tighten_lower', 'loosen-1')
-    expect(rows).toMatchObject([{ action: 'policy.value.set_of_organization', result: 'denied', tenant_id: org.aurora }])
+    expect(rows).toMatchObject([{ action: 'policy.value.set', result: 'denied', tenant_id: org.aurora }])
     expect((await put('alice', aurora, ttl, { value: 1800 })).status).toBe(200)
     await refused('alice', training, ttl, 1801, 'tighten_lower', 'loosen-2')
     // Not by override either: the rule is about the value, not about who sets it.

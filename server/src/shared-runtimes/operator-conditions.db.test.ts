@@ -99,7 +99,7 @@ describe('the five conditions, asked over HTTP with tokens that were issued', ()
       },
     })
   const operatorOf = (org_id: string, id: string): Actor => ({
-    ...{ type: 'shared_runtime_operator', id },
+    ...{ type: 'shared_runtime_operator', id, credential_id: strange },
     token: { jti: strange, tenant_id: org_id, project_id: null, shared_runtime_id: id, actions: null },
   })
   const widened = (parts: ServerParts): ServerParts => ({

@@ -8,7 +8,7 @@ import { Problem } from '../kernel/problem.ts'
 import { wantChain } from '../policies/constraint-chain.ts'
 import { policyIn, wantPolicy } from '../policies/read-policy.ts'
 import { endOfKey, type KeptKey, type Provable } from '../service-accounts/credential.ts'
-import type { Actor } from '../work/work.ts'
+import type { Machine } from '../work/work.ts'
 import { type CredentialClass, type CredentialClassName, type Home, type Located, nowhere } from './credential-class.ts'
 import type { IssuerParts, Verified } from './issue-token.ts'
 import { keepFound } from './keep-found.ts'
@@ -60,6 +60,8 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
   const nobody: Located<H> = { actor_id: nowhere, key_id: nowhere, home: of.nobodysHome }
   const none: ReadonlySet<string> = new Set()
   const homeOf = keepFound(database.reader, of.findHome)
+
+  const actorOf = ({ actor_id: id, key_id: credential_id }: Located<H>): Machine<C> => ({ type: of.type, id, credential_id })
 
   const wantOfActor = (actor_id: string, { org_id: tenant_id, project_id }: H) => ({
     actor_id,
@@ -124,7 +126,7 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
       const { org_id, project_id } = read.home
       denials.writeAside(
         caller,
-        { actor: { type: of.type, id: read.actor_id }, key_id, org_id, project_id, resource: of.boundTo(read, none).resources[0]! },
+        { actor: actorOf(read), org_id, project_id, resource: of.boundTo(read, none).resources[0]! },
         // Nobody was verified, so nothing that he wrote goes into the record.
         { reason_code: 'token_invalid', why, request: {}, allowed_audiences: [], attempts },
       )
@@ -148,15 +150,15 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
     const isRight = proved === true || typeof proved === 'function'
     if (!isRight) return refuse(caller, claimed.key_id, came_at, read, { why: proved || 'wrong_secret', is_right: false })
     if (end !== null) return refuse(caller, claimed.key_id, came_at, read, { why: end, is_right: true })
-    await caller.identified({ type: of.type, id: read.actor_id })
+    await caller.identified(actorOf(read))
     if (proved !== true && !(await proved()))
       return refuse(caller, claimed.key_id, came_at, read, { why: 'used_assertion', is_right: true })
     return read as R & { standing: Standing }
   }
 
   const verified = (caller: Caller, read: Read & { readonly standing: Standing }): Verified<C> => {
-    const { moment, key_set, chains, rules, actor_id: id, key_id } = read
-    const actor = { type: of.type, id } as Actor & { readonly type: C }
+    const { moment, key_set, chains, rules } = read
+    const actor = actorOf(read)
     const place = of.placeOf(read)
     const facts = factsOf(read.standing, rules, {
       actor,
@@ -167,7 +169,6 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
     })
     return {
       actor,
-      credential_id: key_id,
       bound: of.boundTo(read, of.heldBy(facts)),
       binding: of.bindingOf(read),
       place,
@@ -192,8 +193,10 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
         verified(caller, await opened(caller, claimed, came_at, prove, (located) => readAll(fresh, located)))
     },
     /** Only whose it is. */
-    open: (caller: Caller, claimed: Claimed, prove: Prove): Promise<ReadKey> =>
-      opened(caller, claimed, performance.now(), prove, (located) => readKey(caller.fresh, located)),
+    open: async (caller: Caller, claimed: Claimed, prove: Prove): Promise<{ readonly actor: Machine<C>; readonly now: string }> => {
+      const read = await opened(caller, claimed, performance.now(), prove, (located) => readKey(caller.fresh, located))
+      return { actor: actorOf(read), now: read.moment.now }
+    },
     /** Where an actor lives; it never moves. */
     homeOf,
   }

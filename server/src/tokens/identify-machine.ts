@@ -65,7 +65,10 @@ export type RequireHolder = (shown: ShownToken, cnf_jkt: string | null, fresh: F
 export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accepted, requireHolder: RequireHolder) => {
   const read = readLiveToken(wantKeys, accepted)
   return async (shown: ShownToken, fresh: FreshReader, identified: Showing['identified']): Promise<Actor> => {
-    const { id, actor_type, actor_id, org_id, project_id, shared_runtime_id, scope, cnf_jkt, act } = (await read(shown.token, fresh)).found
+    const { found } = await read(shown.token, fresh)
+    const { id, actor_type, actor_id, credential_id, org_id, project_id, shared_runtime_id, scope, cnf_jkt, act } = found
+    // A token that counts has a credential, and none is issued to a person.
+    if (actor_type === 'user' || credential_id === null) throw invalid('it is of nobody to whom tokens are issued')
     const useProof = await requireHolder(shown, cnf_jkt, fresh)
     const token = {
       jti: id,
@@ -75,7 +78,7 @@ export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accept
       actions: new Set(scope),
       ...(act && { act }),
     }
-    const actor: Actor = { type: actor_type, id: actor_id, token }
+    const actor: Actor = { type: actor_type, id: actor_id, credential_id, token }
     await identified(actor, () => read(shown.token, fresh))
     await useProof()
     return actor

@@ -196,7 +196,14 @@ describe('limits', () => {
       metadata: { why: 'audience', audience: null },
     })
     expect(JSON.stringify(event)).not.toContain(word)
+    expect(event).toMatchObject({ metadata: { asked_audience: '[withheld]' } })
     expect((await sa.ask({ audience: ['gpuaas-api'] })).status).toBe(400)
+  })
+
+  test('AU-08 refused mint: an audience with the shape of a name → the row says which one was asked', async () => {
+    const sa = await machine()
+    for (const audience of ['billing-api', 'https://storage.example.com/v2'])
+      expect((await recorded(await sa.ask({ audience })))[0]).toMatchObject({ metadata: { audience: null, asked_audience: audience } })
   })
 
   test('TI-09 T13 the scope is normalised, narrowed and told; nothing left is 403', async () => {
@@ -239,7 +246,7 @@ describe('the binding', () => {
     ['project_id', { project_id: seeded.project.borealis }],
     ['resource_type', { resource_type: 'node' }],
     ['resource_id', { resource_id: other }],
-  ])('TI-10 another %s is 403 and recorded', async (_what, body) => {
+  ])('TI-10 AU-08 another %s is 403 and recorded, with what was asked', async (what, body) => {
     const sa = await machine()
     const answered = await sa.ask(body)
     expect([answered.status, answered.body.details]).toEqual([403, { reason_code: 'scope_mismatch' }])
@@ -247,7 +254,10 @@ describe('the binding', () => {
       action: 'auth.token.deny',
       tenant_id: home.org_id,
       reason_code: 'scope_mismatch',
-      metadata: { why: 'binding', actor_id: sa.service_account_id, credential_type: 'jwt_bearer', key_id: sa.key_id },
+      metadata: {
+        ...{ why: 'binding', actor_id: sa.service_account_id, credential_type: 'jwt_bearer', key_id: sa.key_id },
+        [`asked_${what}`]: Object.values(body)[0],
+      },
     })
   })
 
@@ -308,9 +318,14 @@ describe('the record of a refusal', () => {
   const other = randomUUID()
   const refusals: [string, (sa: Machine) => Promise<Answered>, reason_code: string, differs: Record<string, unknown>][] = [
     ['decision', (sa) => withState('organizations', home.org_id, 'suspended', () => sa.ask(told)), 'policy_constraint_denied', {}],
-    ['binding', (sa) => sa.ask({ ...told, actor_id: other }), 'scope_mismatch', { requested_actor_id: other }],
-    ['binding', (sa) => sa.ask({ ...told, actor_type: 'workload' }), 'scope_mismatch', { requested_actor_type: 'workload' }],
-    ['audience', (sa) => sa.ask({ ...told, audience: 'nowhere' }), 'validation_error', { audience: null }],
+    ['binding', (sa) => sa.ask({ ...told, actor_id: other }), 'scope_mismatch', { requested_actor_id: other, asked_actor_id: other }],
+    [
+      'binding',
+      (sa) => sa.ask({ ...told, actor_type: 'workload' }),
+      'scope_mismatch',
+      { requested_actor_type: 'workload', asked_actor_type: 'workload' },
+    ],
+    ['audience', (sa) => sa.ask({ ...told, audience: 'nowhere' }), 'validation_error', { audience: null, asked_audience: 'nowhere' }],
     ['scope', (sa) => sa.ask({ ...told, scope: 'platform.admin' }), 'scope_mismatch', { scope: 'platform.admin' }],
     [
       'policy',
@@ -344,6 +359,7 @@ describe('the record of a refusal', () => {
       requested_actor_id: sa.service_account_id,
       key_id: sa.key_id,
       audience: 'gpuaas-api',
+      asked_audience: 'gpuaas-api',
       scope: 'allocation.create allocation.read',
       resource_type: 'project',
       resource_id: home.project_id,

@@ -9,7 +9,7 @@ import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { KeySet } from '../keys/key-set.ts'
 import type { Sign } from '../keys/signer.ts'
-import { type Actor, newTrail, type Trail } from '../work/work.ts'
+import { type Machine, newTrail, type Trail } from '../work/work.ts'
 import { type Binding, claimsOf, signedToken } from './claims.ts'
 import { commitIssued, type Issuance } from './commit-issued.ts'
 import type { TokenRow } from './issuing-queries.ts'
@@ -31,8 +31,7 @@ export interface IssuerParts extends DenialParts {
 /** Whose credential was verified, and all that was true at that moment. Every class has its own way to come to this; the rest is one way. */
 export interface Verified<C extends MachineClass> extends ToBeJudged {
   /** Who asks. */
-  readonly actor: Actor & { readonly type: C }
-  readonly credential_id: string
+  readonly actor: Machine<C>
   readonly bound: Bound & { readonly actor_type: C }
   readonly binding: Binding<C>
   readonly keys: KeySet
@@ -81,7 +80,7 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: L
   const signed = async <C extends MachineClass>(
     caller: Caller,
     trail: Trail,
-    { actor, credential_id, bound, binding, keys, moment, exchange }: Verified<C>,
+    { actor, bound, binding, keys, moment, exchange }: Verified<C>,
     { request, profile }: Asked<C>,
     { audience, scope, ttl_seconds }: Grant,
   ) => {
@@ -112,7 +111,7 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: L
       id: jti,
       actor_type: bound.actor_type,
       actor_id: bound.actor_id,
-      credential_id,
+      credential_id: actor.credential_id,
       parent_id: parent?.id ?? null,
       org_id: bound.org_id,
       project_id: bound.project_id,
@@ -151,7 +150,7 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: L
 
   const deny = (
     caller: Caller,
-    { actor, credential_id, bound, policy }: Verified<MachineClass>,
+    { actor, bound, policy }: Verified<MachineClass>,
     request: Asked<MachineClass>['request'],
     trail: Trail,
     { problem, why }: Refusing,
@@ -164,11 +163,12 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: L
     }
     return denials.write(
       caller,
-      { actor, key_id: credential_id, org_id: bound.org_id, project_id: bound.project_id, resource: bound.resources[0]! },
+      { actor, org_id: bound.org_id, project_id: bound.project_id, resource: bound.resources[0]! },
       {
         reason_code: reasonOf(problem),
         why,
-        request: { ...request, actor_id: request.actor_id ?? bound.actor_id },
+        request,
+        subject_id: bound.actor_id,
         allowed_audiences,
         ...(trail.asked[0] ? { decision_id: trail.asked[0].decision_id } : {}),
       },

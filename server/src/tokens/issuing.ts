@@ -29,8 +29,7 @@ export const gateAndIssuer = (parts: IssuerParts) => {
     identifyOwner: async (caller: Caller, claimed: Pick<Claimed, 'key_id'>, prove: Prove): Promise<Actor> => {
       const owner = await shared.ownerOf(claimed.key_id)
       if (owner?.type !== 'shared_runtime_operator') return gate.identify(caller, claimed, prove)
-      const { actor_id: id } = await operators.open(caller, claimed, prove)
-      return { type: 'shared_runtime_operator', id }
+      return (await operators.open(caller, claimed, prove)).actor
     },
     issue: tokenIssuer(parts, denials, uses),
     denials,

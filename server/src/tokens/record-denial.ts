@@ -2,15 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
 import type { Database } from '../db/database.ts'
-import { type Actor, newTrail, type Work } from '../work/work.ts'
+import { askedWord } from '../http/asked-ids.ts'
+import { type Machine, newTrail, type Work } from '../work/work.ts'
 import { issuing_patience_ms, type Job, tenantLanes, type Way } from './lanes.ts'
 import { normaliseScope } from './normalise-scope.ts'
 import type { TokenRequest } from './token-policy.ts'
 
 /** Whose credential it was, where that is known from the record. */
 export interface Refused {
-  readonly actor: Actor
-  readonly key_id: string
+  readonly actor: Machine
   readonly org_id: string
   readonly project_id: string | null
   readonly resource: { readonly type: string; readonly id: string }
@@ -21,21 +21,37 @@ export interface Denial {
   /** In more detail than the caller is told. */
   readonly why: string
   /**
-   * What was asked for. Of audience and scope only words of ours are recorded: what else a caller writes there may be a secret that took a
-   * wrong turn. His reason and his workflow are meant for the record.
+   * What was asked for. Of the scope only keys of ours are recorded, of the audience what looks like a name: what else a caller writes there
+   * may be a secret that took a wrong turn. The reason and the workflow are meant for the record.
    */
   readonly request: TokenRequest & { readonly source_workflow_id?: string; readonly reason?: string }
+  /** Of whom the token was to be, where that is not who asked: in an exchange. */
+  readonly subject_id?: string
   readonly allowed_audiences: readonly string[]
   readonly decision_id?: string
   /** How many wrong secrets the key has had by now. */
   readonly attempts?: number
 }
 
+/** What the request named, whatever the credential is bound to. */
+const askedIn = ({ audience, actor_type, actor_id, org_id, project_id, resource_type, resource_id }: TokenRequest) =>
+  Object.fromEntries(
+    Object.entries({
+      asked_audience: audience === undefined ? undefined : askedWord(audience),
+      asked_actor_type: actor_type,
+      asked_actor_id: actor_id,
+      asked_org_id: org_id,
+      asked_project_id: project_id,
+      asked_resource_type: resource_type === undefined ? undefined : askedWord(resource_type),
+      asked_resource_id: resource_id,
+    }).filter(([, value]) => value !== undefined),
+  )
+
 const known = <T>(value: T | undefined, values: readonly T[]): T | null => (value !== undefined && values.includes(value) ? value : null)
 
 const eventOf = (
-  { actor, key_id, org_id, project_id, resource }: Refused,
-  { reason_code, why, request, allowed_audiences, decision_id, attempts }: Denial,
+  { actor, org_id, project_id, resource }: Refused,
+  { reason_code, why, request, subject_id, allowed_audiences, decision_id, attempts }: Denial,
 ): Parameters<typeof record>[1] => ({
   action: 'auth.token.deny',
   resource_type: actor.type,
@@ -50,14 +66,15 @@ const eventOf = (
     actor_type: actor.type,
     actor_id: actor.id,
     requested_actor_type: request.actor_type ?? actor.type,
-    requested_actor_id: request.actor_id ?? actor.id,
-    key_id,
+    requested_actor_id: request.actor_id ?? subject_id ?? actor.id,
+    key_id: actor.credential_id,
     audience: known(request.audience, allowed_audiences),
     scope: request.scope === undefined ? null : normaliseScope(request.scope).join(' '),
     resource_type: resource.type,
     resource_id: resource.id,
     expires_at: null,
     credential_type: 'jwt_bearer',
+    ...askedIn(request),
     ...(request.source_workflow_id === undefined ? {} : { source_workflow_id: request.source_workflow_id }),
     ...(request.reason === undefined ? {} : { reason: request.reason }),
     ...(decision_id === undefined ? {} : { decision_id }),

@@ -14,6 +14,7 @@ export const recordIssued = (trail: Trail, row: TokenRow, { type, id }: Actor, r
       resource_id: row.id,
       tenant_id: row.org_id,
       project_id: row.project_id,
+      jti: row.id,
       metadata: {
         actor_type: type,
         actor_id: id,

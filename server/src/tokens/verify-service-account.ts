@@ -71,9 +71,9 @@ export const serviceAccountGate = (parts: GateParts, uses: LastUses) => {
     homeOf: gate.homeOf,
     /** Only whose the key is. */
     identify: async (caller: Caller, claimed: Claimed, prove: Prove): Promise<Actor> => {
-      const { actor_id: id, key_id, moment } = await gate.open(caller, claimed, prove)
-      await noteUse(key_id, moment.now)
-      return { type: 'service_account', id }
+      const { actor, now } = await gate.open(caller, claimed, prove)
+      await noteUse(actor.credential_id, now)
+      return actor
     },
   }
 }

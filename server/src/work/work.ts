@@ -19,10 +19,24 @@ export interface HeldToken {
   readonly act?: Act
 }
 
+export type MachineType = Exclude<ActorType, 'user'>
+
+/**
+ * A machine always has a credential, and may show a token that was issued for it. `credential_id` is the id of a service account key or of
+ * an operator credential, the serial of a node certificate, or the id of an enrolment.
+ */
+export interface Machine<C extends MachineType = MachineType> {
+  readonly type: C
+  readonly id: string
+  readonly credential_id: string
+  readonly token?: HeldToken
+}
+
 /** Who asks. `system` is the product itself: a first sign-in, a cascade, an expiry; its id names which. People have no token of ours. */
 export type Actor =
-  | { readonly type: ActorType; readonly id: string; readonly token?: HeldToken }
-  | { readonly type: 'system'; readonly id: string; readonly token?: undefined }
+  | { readonly type: 'user'; readonly id: string; readonly credential_id?: undefined; readonly token?: undefined }
+  | Machine
+  | { readonly type: 'system'; readonly id: string; readonly credential_id?: undefined; readonly token?: undefined }
 
 export type Severity = 'info' | 'warning' | 'high'
 
@@ -37,6 +51,8 @@ export interface AuditEvent {
   readonly reason_code: string | null
   readonly severity: Severity
   readonly metadata: Readonly<Record<string, unknown>>
+  /** The token that the event is about, where it is not the one that the actor shows: of an issuance, the new one. */
+  readonly jti?: string
 }
 
 /** What was asked of the engine in this work, and how it answered. */

@@ -1,0 +1,67 @@
+import type { Operation } from '@gatehouse/contract/operation'
+import { uuidPattern } from '@gatehouse/contract/shapes'
+import type { TSchema } from 'typebox'
+import type { Asking } from './asking.ts'
+
+type Recorded = Readonly<Record<string, string | readonly string[]>>
+/** The members on the way to an id; through a list leads `[]`. */
+type Way = readonly string[]
+
+interface Shape {
+  readonly pattern?: string
+  readonly properties?: Readonly<Record<string, TSchema>>
+  readonly items?: TSchema
+  readonly anyOf?: readonly TSchema[]
+}
+
+const waysIn = (schema: TSchema, before: Way): Way[] => {
+  const { pattern, properties = {}, items, anyOf = [] } = schema as Shape
+  if (pattern === uuidPattern) return [before]
+  return [
+    ...Object.entries(properties).flatMap(([name, member]) => waysIn(member, [...before, name])),
+    ...(items ? waysIn(items, [...before, '[]']) : []),
+    ...anyOf.flatMap((each) => waysIn(each, before)),
+  ]
+}
+
+const known = new WeakMap<TSchema, readonly Way[]>()
+/** Where a request can hold ids, by its declared shape: a free text may look like an id and be somebody's secret. */
+export const idWaysOf = (schema: TSchema | undefined): readonly Way[] => {
+  if (schema === undefined) return []
+  const ways = known.get(schema) ?? waysIn(schema, [])
+  known.set(schema, ways)
+  return ways
+}
+
+const foundAt = (value: unknown, [member, ...rest]: Way): string[] => {
+  if (member === undefined) return typeof value === 'string' ? [value] : []
+  if (member === '[]') return Array.isArray(value) ? value.flatMap((each) => foundAt(each, rest)) : []
+  return typeof value === 'object' && value !== null ? foundAt((value as Record<string, unknown>)[member], rest) : []
+}
+
+/** More than these are not named one by one: a row of the record has a bounded size. */
+const most_ids = 50
+
+export const askedName = (way: Way): string => `asked_${way.filter((member) => member !== '[]').join('_')}`
+
+const idsAt = (schema: TSchema | undefined, value: unknown): [string, string | readonly string[]][] =>
+  idWaysOf(schema).flatMap((way): [string, string | readonly string[]][] => {
+    const found = [...new Set(foundAt(value, way))]
+    if (found.length === 0) return []
+    return [[askedName(way), way.includes('[]') ? found.slice(0, most_ids) : found[0]!]]
+  })
+
+/** The ids that a request named, each as `asked_` and its member: what was asked for, whether or not it exists. */
+export const askedIds = (
+  { params: in_path, query: in_query, body: in_body }: Pick<Operation, 'params' | 'query' | 'body'>,
+  { params, query, body, project_header }: Asking,
+): Recorded => ({
+  ...Object.fromEntries([...idsAt(in_path, params), ...idsAt(in_query, query), ...idsAt(in_body, body)]),
+  ...(project_header === undefined ? {} : { asked_project_header: project_header }),
+})
+
+/** Words of letters, with a few digits at the end of each: a name that people give to things, and no secret. */
+const name_like = /^(?:https:\/\/)?[a-z]{1,30}\d{0,3}(?:[._:/-][a-z]{0,30}\d{0,3}){0,12}$/
+
+/** What a caller wrote where a name belongs: recorded if it looks like one, since a secret may have taken a wrong turn. */
+export const askedWord = (text: string): string => (text.length <= 100 && name_like.test(text) ? text : '[withheld]')
