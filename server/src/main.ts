@@ -42,9 +42,9 @@ const start = async () => {
   let app: Awaited<ReturnType<typeof createServer>> | undefined
   const onError = (error: Error) =>
     app ? app.log.warn({ err: error }, 'a database connection broke') : console.error(`database: ${error.message}`)
-  const { database, ring, checkpoints, verify, ...installation } = await openInstallation(config, onError)
+  const { database, primary, ring, checkpoints, verify, ...installation } = await openInstallation(config, onError)
   // Connections of its own: who asks whether something is still so must not wait behind those who change it.
-  const deciding = openDatabase({ url: config.database_url.reveal(), max_connections: 3, statement_timeout_ms: 1000, onError })
+  const deciding = openDatabase({ url: config.database_url.reveal(), max_connections: 3, statement_timeout_ms: 1000, primary, onError })
   await requireNotBehind(database, checkpoints)
   const append = countedAppend(installation.append, metrics.auditAppended)
   const rejections = authRejections(database, append)
@@ -60,6 +60,7 @@ const start = async () => {
     ring,
     authority,
     database_url: config.database_url.reveal(),
+    primary,
     subscribers: taskSubscribers,
     onError: (error) =>
       app?.log.warn({ err: error }, 'what nodes have to do is looked for every second, or a task waits to be signed anew'),

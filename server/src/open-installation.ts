@@ -3,6 +3,7 @@ import { type Append, appendWith } from './audit/append.ts'
 import { type Config, ConfigRefused } from './config.ts'
 import { type KeyRing, KeysRefused, loadKeyRing } from './custody/key-ring.ts'
 import { type Database, openDatabase } from './db/database.ts'
+import { guardPrimary, type PrimaryGuard } from './db/primary-guard.ts'
 import { checkpointKey } from './installation/checkpoint.ts'
 import { type CheckpointStore, checkpointFile } from './installation/checkpoint-file.ts'
 import { type CheckpointLog, checkpointLog } from './installation/checkpoint-log.ts'
@@ -14,6 +15,8 @@ import { requireFitDatabase } from './start-checks.ts'
 /** What every process of this installation opens first: the server, and the commands that operate on it. */
 export interface OpenInstallation {
   readonly database: Database
+  /** What any pool of the process has seen of the database's timelines. */
+  readonly primary: PrimaryGuard
   readonly ring: KeyRing
   readonly append: Append
   readonly checkpoints: CheckpointLog
@@ -30,7 +33,9 @@ const keysOf = async (config: Config): Promise<KeyRing> => {
 
 export const openInstallation = async (config: Config, onError: (error: Error) => void): Promise<OpenInstallation> => {
   const ring = await keysOf(config)
-  const database = openDatabase({ url: config.database_url.reveal(), onError })
+  const primary = guardPrimary()
+  const reached = { url: config.database_url.reveal(), primary, onError }
+  const database = openDatabase(reached)
   try {
     await requireFitDatabase(config, database)
     // All of them at the first start: a backup made later then holds every one.
@@ -40,11 +45,12 @@ export const openInstallation = async (config: Config, onError: (error: Error) =
     const store: CheckpointStore = checkpointFile(config.checkpoint_file)
     return {
       database,
+      primary,
       ring,
       append: appendWith({ region: config.region, key }),
       checkpoints: checkpointLog(store, signing),
       verify: alone('verifying', async () => {
-        const inspecting = openDatabase({ url: config.database_url.reveal(), max_connections: 1, statement_timeout_ms: 60_000, onError })
+        const inspecting = openDatabase({ ...reached, max_connections: 1, statement_timeout_ms: 60_000 })
         return verifyRecord(inspecting, key, store, signing).finally(() => inspecting.close())
       }),
     }

@@ -1,5 +1,6 @@
 import { ConfigRefused } from './config.ts'
 import { EnvelopeRefused } from './custody/envelope.ts'
+import { StaleServer } from './db/primary-guard.ts'
 import { CheckpointsRefused } from './installation/checkpoint.ts'
 import { Problem } from './kernel/problem.ts'
 
@@ -9,6 +10,8 @@ const certificate = /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET)/
 export const sentenceOf = (error: unknown): string => {
   if (error instanceof ConfigRefused || error instanceof CheckpointsRefused) return error.message
   if (error instanceof EnvelopeRefused) return `A secret of this installation does not open: ${error.message}.`
+  if (error instanceof Problem && error.cause instanceof StaleServer)
+    return 'The server in DATABASE_URL is a hot standby or a former primary; name the primary there.'
   if (error instanceof Problem && error.code === 'dependency_unavailable') {
     const { code } = (error.cause ?? {}) as NodeJS.ErrnoException
     return /^28/.test(code ?? '') ? sentenceOf(error.cause) : 'The database in DATABASE_URL does not answer.'

@@ -58,6 +58,7 @@ const sharingReads =
     return {
       ...parts,
       fresh: {
+        ...parts.fresh,
         forRequest: () => {
           const reader = parts.fresh.forRequest()
           return {

@@ -3,6 +3,7 @@ import { appendWith } from '../../server/src/audit/append.ts'
 import { verifyChains } from '../../server/src/audit/verify-chains.ts'
 import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
 import { openDatabase } from '../../server/src/db/database.ts'
+import { guardPrimary, type PrimaryGuard } from '../../server/src/db/primary-guard.ts'
 import { keepFresh } from '../../server/src/epochs/fresh.ts'
 import { createServer, type ServerParts } from '../../server/src/http/server.ts'
 import { auditKey } from '../../server/src/installation/own-secrets.ts'
@@ -22,17 +23,28 @@ import { brokenAs } from './builds.ts'
 import type { Settings } from './server-process.ts'
 import { type Reached, withFaults } from './statement-faults.ts'
 
+/** Where the pools of a server lead, where not to one place; and another guard than the one that a process has. */
+export interface Reaching {
+  readonly deciding_url?: string
+  readonly primary?: PrimaryGuard
+}
+
 /** The product as server/src/main.ts composes it, without checkpoints and metrics, with seams in its database and, where a test wants it, one mistake. */
 export const composeServer = async (
   { appUrl, issuer, keys, cursorKey, build, logLevel, has_door = false, deadlines }: Settings,
   reached: Reached,
+  { deciding_url, primary }: Reaching = {},
 ) => {
+  const guard = primary ?? guardPrimary()
   const direct = openDatabase({
+    primary: guard,
     ...(deadlines ? { statement_timeout_ms: deadlines.statement_ms, round_trip_ms: deadlines.round_trip_ms } : unhurried.database),
     url: appUrl,
     onError: (error) => logLevel === 'silent' || console.error(`database: ${error.message}`),
   })
   const database = withFaults(direct, reached)
+  const deciding =
+    deciding_url === undefined ? undefined : openDatabase({ url: deciding_url, primary: guard, max_connections: 3, ...unhurried.database })
   const ring = parseKeyRing(keys)
   const key = await auditKey(direct, ring)
   const append = appendWith({ region: 'test', key })
@@ -47,6 +59,7 @@ export const composeServer = async (
     ring,
     authority,
     database_url: appUrl,
+    primary: guard,
     subscribers: taskSubscribers,
     onError: (error) => logLevel === 'silent' || console.error(`tasks: ${error.message}`),
   })
@@ -58,7 +71,7 @@ export const composeServer = async (
   const parts: ServerParts = {
     ...composed({
       database,
-      fresh: keepFresh(database, deadlines ? { limit_ms: deadlines.decision_ms } : unhurried.fresh),
+      fresh: keepFresh(deciding ?? database, deadlines ? { limit_ms: deadlines.decision_ms } : unhurried.fresh),
       append,
       ring,
       tokens,
@@ -104,7 +117,7 @@ export const composeServer = async (
       tokens.stop()
       await tended
       await tasking.close()
-      await direct.close()
+      await Promise.all([direct.close(), deciding?.close()])
     },
   }
 }

@@ -20,6 +20,7 @@ export const ownPostgres = async ({ folder, settings = {} }: { folder?: string; 
     ownerUrl,
     superuserUrl,
     port,
+    dataDir: request.dataDir,
     /** With -9, so that nothing is put in order first. */
     kill: async () => {
       process.kill(running.pid, 'SIGKILL')

@@ -14,7 +14,7 @@ import { seedDevelopment } from '../../server/src/seed-development.ts'
 import { doorCaller, nodeKeys, pemOf, readToken } from '../enrolled-node.ts'
 import { formOf, pathOf } from '../fuzz/rightful-calls.ts'
 import { seeded, testKeys } from '../live-server.ts'
-import { composeServer } from './compose.ts'
+import { composeServer, type Reaching } from './compose.ts'
 import { type Attempt, type Intent, openJournal } from './journal.ts'
 import { bearing, nodeBy, type Stage } from './recipes/recipe.ts'
 import { isKeyed, operationOf, recipes } from './recipes.ts'
@@ -226,8 +226,8 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
     chainFaults: async () => (await database.transaction('read', (tx) => verifyChains(tx, key))).faults.map(({ sentence }) => sentence),
     start,
     /** A server in this very process, for faults that need not kill it. */
-    startHere: async (reached: Reached) => {
-      const { listen, listenToNodes, close } = await composeServer(settings, reached)
+    startHere: async (reached: Reached, { appUrl = place.appUrl, ...reaching }: Reaching & { appUrl?: string } = {}) => {
+      const { listen, listenToNodes, close } = await composeServer({ ...settings, appUrl }, reached, reaching)
       closing.push(close)
       const url = `http://127.0.0.1:${await listen()}`
       doors.set(url, (await listenToNodes())!)

@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream'
 import pg from 'pg'
+import { guardPrimary, type PrimaryGuard, StaleServer } from './primary-guard.ts'
 
 export interface DatabaseOptions {
   url: string
@@ -9,6 +10,8 @@ export interface DatabaseOptions {
   /** The same of what waits for no lock, and of connecting: on a dead line this is how soon one knows. */
   round_trip_ms?: number
   onError?: (error: Error) => void
+  /** Shared by all pools of a process; a pool without one knows only what it has seen itself. */
+  primary?: PrimaryGuard
 }
 
 const { builtins } = pg.types
@@ -24,14 +27,18 @@ const types: pg.CustomTypesConfig = {
 /** What pg says of a line that stays silent; it has no code. */
 const silent = 'Query read timeout'
 
-/** The pool of a process, which another takes the place of when its lines are dead. */
+/** The pool of a process. A new one replaces it when its connections are dead or reach a server that proves nothing. */
 export interface Connections {
   pool(): pg.Pool
-  /** Told what went wrong on a line: where one is dead, its neighbours are, and found out one after the other they would cost their time so. */
-  leaveDeadLines(used: pg.Pool, error: unknown): void
+  /** Told what went wrong on a line: where one is unfit, its neighbours are, and found out one after the other they would cost their time so. */
+  leaveUnfitPool(used: pg.Pool, error: unknown): void
+  readonly primary: PrimaryGuard
   /** For a query that waits for no lock: it is answered within a round trip or not at all. */
   quick(query: pg.QueryConfig): pg.QueryConfig
 }
+
+/** A proxy may lead back to the same stale server: replacing the pool for each request would only exhaust its connections. */
+const renewal_ms = 250
 
 /** What a server has that nobody gives other deadlines to. */
 export const usualDeadlines = { statement_timeout_ms: 5000, round_trip_ms: 2000 }
@@ -42,6 +49,7 @@ export const openConnections = ({
   statement_timeout_ms = usualDeadlines.statement_timeout_ms,
   round_trip_ms = usualDeadlines.round_trip_ms,
   onError = () => {},
+  primary = guardPrimary(),
 }: DatabaseOptions): Connections => {
   const settings: pg.PoolConfig = {
     connectionString: url,
@@ -65,11 +73,21 @@ export const openConnections = ({
     return opened
   }
   let pool = open()
+  let renewed_at = Number.NEGATIVE_INFINITY
+  /** Whether the error condemns the whole pool, and not yet another time within a moment. */
+  const isUnfit = (error: unknown): boolean => {
+    if (!(error instanceof StaleServer)) return error instanceof Error && error.message === silent
+    if (performance.now() - renewed_at < renewal_ms) return false
+    renewed_at = performance.now()
+    onError(error)
+    return true
+  }
   return {
     pool: () => pool,
+    primary,
     quick: (query) => ({ ...query, query_timeout: round_trip_ms }) as pg.QueryConfig,
-    leaveDeadLines: (used, error) => {
-      if (used !== pool || !(error instanceof Error) || error.message !== silent) return
+    leaveUnfitPool: (used, error) => {
+      if (used !== pool || !isUnfit(error)) return
       pool = open()
       // Whoever still works there finishes; nobody waits for it.
       used.end().catch(() => {})

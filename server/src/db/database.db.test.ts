@@ -357,6 +357,28 @@ describe('a database that is not there', () => {
   }
   const welcome = message('R', Buffer.alloc(4))
   const ready = message('Z', Buffer.from('I'))
+  /** A row of texts, as a primary says that it is one. */
+  const primaryState = (() => {
+    const int = (bytes: 2 | 4, value: number) => {
+      const made = Buffer.alloc(bytes)
+      made.writeIntBE(value, 0, bytes)
+      return made
+    }
+    const columns: [name: string, type: number, value: string][] = [
+      ['is_in_recovery', 16, 'f'],
+      ['timeline', 23, '1'],
+    ]
+    const described = columns.map(([name, type]) =>
+      Buffer.concat([Buffer.from(`${name}\0`), int(4, 0), int(2, 0), int(4, type), int(2, -1), int(4, -1), int(2, 0)]),
+    )
+    const told = columns.map(([, , value]) => Buffer.concat([int(4, value.length), Buffer.from(value)]))
+    return Buffer.concat([
+      message('T', Buffer.concat([int(2, columns.length), ...described])),
+      message('D', Buffer.concat([int(2, columns.length), ...told])),
+      message('C', Buffer.from('SELECT 1\0')),
+      ready,
+    ])
+  })()
   const farewell = message('E', Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection\0\0'))
 
   test('a closed port is 503', async () => {
@@ -389,9 +411,11 @@ describe('a database that is not there', () => {
 
   test('HO-07 one that says farewell behind an answer is heard by whoever waited for the connection, and 503', async () => {
     const errors: string[] = []
+    const answers = [primaryState, ready]
     const number = await port((socket) =>
       socket.once('data', () => {
-        socket.once('data', () => socket.end(Buffer.concat([ready, farewell])))
+        // The first is answered, and whoever comes on another line is not.
+        socket.once('data', () => socket.end(Buffer.concat([...answers.splice(0), farewell])))
         socket.write(Buffer.concat([welcome, ready]))
       }),
     )
@@ -406,7 +430,7 @@ describe('a database that is not there', () => {
     const mute = new Set<Socket>()
     const number = await port((socket) => {
       const greeted = once(socket, 'data').then(() => socket.write(Buffer.concat([welcome, ready])))
-      void greeted.then(() => socket.on('data', () => mute.has(socket) || socket.write(ready)))
+      void greeted.then(() => socket.on('data', () => mute.has(socket) || socket.write(Buffer.concat([primaryState, ready]))))
     })
     const database = at(number, { round_trip_ms: 300 })
     const ask = () => problemOf(database.reader.many(pid()))

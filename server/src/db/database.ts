@@ -4,6 +4,7 @@ import { Problem } from '../kernel/problem.ts'
 import { arrayText } from './array-text.ts'
 import { type Connections, type DatabaseOptions, heard, inOnePiece, isLost, isSaid, openConnections } from './connections.ts'
 import { problemOf, worthRetrying } from './database-errors.ts'
+import { type ServerState, StaleServer, serverStateColumns } from './primary-guard.ts'
 import type { Statement } from './statement.ts'
 
 export interface Reader {
@@ -35,8 +36,10 @@ export interface Database {
   /** Single reads, each a snapshot of its own: for what precedes the work (who is this, how often may he ask). */
   readonly reader: Reader
   transaction<T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
-  /** Whether the database answers now. */
+  /** Whether the database answers now, and is the primary. */
   ping(): Promise<boolean>
+  /** Leaves the servers that its connections reach, because of what one of them said. */
+  distrust(why: string): void
   /** Connections of the pool, and how many wait for one. */
   stats(): { readonly total: number; readonly idle: number; readonly waiting: number }
   close(): Promise<void>
@@ -49,7 +52,10 @@ const begin = {
 
 /** What a transaction begins with, in one round trip. */
 const opening = (mode: keyof typeof begin, { lock_wait_ms }: TransactionOptions): string =>
-  `${begin[mode]}; ${lock_wait_ms === undefined ? '' : `set local lock_timeout = ${Math.ceil(lock_wait_ms)}; `}select transaction_timestamp() as now`
+  `${begin[mode]}; ${lock_wait_ms === undefined ? '' : `set local lock_timeout = ${Math.ceil(lock_wait_ms)}; `}select transaction_timestamp() as now, ${serverStateColumns}`
+
+/** Goes ahead of each single read, in the same packet. */
+const serverState: pg.QueryConfig = { name: 'server_state', text: `select ${serverStateColumns}` }
 
 const queryOf = ({ name, text, values }: Statement<unknown>): pg.QueryConfig => ({
   name,
@@ -79,7 +85,7 @@ const causeOf = (error: unknown) => (error instanceof Problem ? error.cause : er
 /** Begins a transaction, lets it be worked in, and commits it. Whatever goes wrong is thrown, and the transaction is still open then. */
 const workOn = async <T>(
   client: pg.ClientBase,
-  quick: Connections['quick'],
+  { quick, primary }: Pick<Connections, 'quick' | 'primary'>,
   mode: keyof typeof begin,
   within: (tx: Tx) => Promise<T>,
   options: TransactionOptions,
@@ -100,8 +106,10 @@ const workOn = async <T>(
     for (const sendLast of lasts.splice(0)) await sendLast()
     return send(statement)
   }
+  const { now, ...server } = (await opened).at(-1)!.rows[0] as ServerState & { now: string }
+  primary.require(server)
   const result = await within({
-    now: (await opened).at(-1)!.rows[0].now,
+    now,
     ...readerOf(many),
     last: (statement, meaning = (error) => error) => {
       lasts.push(() =>
@@ -111,6 +119,8 @@ const workOn = async <T>(
       )
     },
   })
+  // Another pool may have seen a later timeline meanwhile.
+  primary.require(server)
   // The database does one after the other, and where one fails the commit that follows it is none.
   const closing = inOnePiece(client, () => [...lasts.map((sendLast) => sendLast()), heard(client.query('commit'))])
   const { command } = (await Promise.all(closing)).at(-1) as pg.QueryResult
@@ -119,16 +129,16 @@ const workOn = async <T>(
 }
 
 export const openDatabase = (settings: DatabaseOptions): Database => {
-  const { pool, leaveDeadLines, quick } = openConnections(settings)
+  const { pool, leaveUnfitPool, quick, primary } = openConnections(settings)
 
   const once = async <T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>, options: TransactionOptions): Promise<T> => {
     const used = pool()
     const client = await heard(used.connect())
     let broken: Error | undefined
     try {
-      return await workOn(client, quick, mode, within, options)
+      return await workOn(client, { quick, primary }, mode, within, options)
     } catch (error) {
-      leaveDeadLines(used, causeOf(error))
+      leaveUnfitPool(used, causeOf(error))
       // On a lost line there is nobody to roll back for us, and waiting for it would double the time.
       if (isLost(causeOf(error))) broken = error as Error
       else
@@ -141,15 +151,32 @@ export const openDatabase = (settings: DatabaseOptions): Database => {
     }
   }
 
+  /** One read, on a connection whose server says with it what it is. */
+  const readOn = async (client: pg.ClientBase, query: pg.QueryConfig): Promise<unknown[]> => {
+    const [state, answer] = await Promise.all(
+      inOnePiece(client, () => [client.query<ServerState>(quick(serverState)), client.query(quick(query))] as const),
+    )
+    primary.require(state.rows[0]!)
+    return answer.rows
+  }
+  const read = async (query: pg.QueryConfig): Promise<unknown[]> => {
+    const used = pool()
+    let broken: Error | undefined
+    let client: pg.PoolClient | undefined
+    try {
+      client = await used.connect()
+      return await readOn(client, query)
+    } catch (error) {
+      broken = error as Error
+      leaveUnfitPool(used, causeOf(error))
+      throw problemOf(error)
+    } finally {
+      client?.release(broken)
+    }
+  }
+
   return {
-    reader: readerOf(async (statement) => {
-      const used = pool()
-      const { rows } = await used.query(quick(queryOf(statement))).catch((error: unknown) => {
-        leaveDeadLines(used, error)
-        throw problemOf(error)
-      })
-      return rows.map(statement.parse)
-    }),
+    reader: readerOf(async (statement) => (await read(queryOf(statement))).map(statement.parse)),
     transaction: async (mode, within, options = {}) => {
       for (let attempt = 1; ; attempt += 1) {
         try {
@@ -168,12 +195,13 @@ export const openDatabase = (settings: DatabaseOptions): Database => {
     },
     ping: async () => {
       try {
-        await pool().query(quick({ text: 'select 1' }))
+        await read({ text: 'select 1' })
         return true
       } catch {
         return false
       }
     },
+    distrust: (why) => leaveUnfitPool(pool(), new StaleServer(why)),
     stats: () => {
       const { totalCount, idleCount, waitingCount } = pool()
       return { total: totalCount, idle: idleCount, waiting: waitingCount }

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { guardPrimary, type PrimaryGuard, type ServerState, serverStateColumns } from './primary-guard.ts'
 
 /** Wakes those who wait. What is heard carries no truth and may be lost: whoever is woken looks. */
 export interface Wakes {
@@ -13,6 +14,8 @@ export interface ListenOptions {
   readonly url: string
   readonly channel: string
   readonly onError?: (error: Error) => void
+  /** Nobody notifies on a server that was replaced as the primary: its line is silent, though it stands. */
+  readonly primary?: PrimaryGuard
   /** How often somebody looks who has heard nothing. */
   readonly look_ms?: { readonly listening: number; readonly deaf: number }
 }
@@ -23,7 +26,13 @@ const ask_ms = 5000
 const answer_ms = 2000
 
 /** A connection of its own, outside of the pool, for the notifications of one channel; made anew whenever it breaks. */
-export const listenTo = ({ url, channel, onError = () => {}, look_ms = { listening: 10_000, deaf: 1000 } }: ListenOptions): Wakes => {
+export const listenTo = ({
+  url,
+  channel,
+  onError = () => {},
+  primary = guardPrimary(),
+  look_ms = { listening: 10_000, deaf: 1000 },
+}: ListenOptions): Wakes => {
   const waiting = new Map<string, Set<() => void>>()
   let client: pg.Client | undefined
   let is_listening = false
@@ -50,10 +59,13 @@ export const listenTo = ({ url, channel, onError = () => {}, look_ms = { listeni
     timer = setTimeout(connect, retry_ms)
   }
 
+  const requirePrimary = async (asked: pg.Client) => {
+    primary.require((await asked.query<ServerState>(`select ${serverStateColumns}`)).rows[0]!)
+  }
   const ask = (asked: pg.Client) => {
     timer = setTimeout(async () => {
       try {
-        await asked.query('select 1')
+        await requirePrimary(asked)
         if (asked === client) ask(asked)
       } catch (error) {
         lost(asked, error as Error)
@@ -75,6 +87,7 @@ export const listenTo = ({ url, channel, onError = () => {}, look_ms = { listeni
     made.on('notification', ({ payload }) => wake(payload ?? ''))
     try {
       await made.connect()
+      await requirePrimary(made)
       await made.query(`listen ${made.escapeIdentifier(channel)}`)
       if (made !== client) return
       is_listening = true

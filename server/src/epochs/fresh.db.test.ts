@@ -299,6 +299,71 @@ describe('a database that does not answer', () => {
   })
 })
 
+describe('an epoch that fell', () => {
+  const shift = (by: number) => live.sql('update epochs set value = value + $2 where id = $1', [org.borealis, by])
+  const borealis = () => nameOf(org.borealis).catch(({ code }: { code: string }) => code)
+
+  test('DE-19 HA-01 read: the epoch of a tenant is lower than before → 503, not ready, a new pool, until it is there again', async () => {
+    await rename(org.borealis, 'Borealis')
+    const said: string[] = []
+    const database: Database = { ...live.database, distrust: (why) => void said.push(why) }
+    fresh = keepFresh(database, unhurried.fresh)
+    expect(await borealis()).toBe('Borealis')
+    expect(await fresh.isReady()).toBe(true)
+    await shift(-1)
+    expect(await borealis()).toBe('dependency_unavailable')
+    // Of the tenants, that one is still asked about when readiness is.
+    expect(await fresh.isReady()).toBe(false)
+    expect(said.length).toBeGreaterThan(1)
+    expect(said[0]).toMatch(/an epoch fell from \d+ to \d+/)
+    expect(await nameOf(org.aurora)).toBeTypeOf('string')
+    await shift(1)
+    expect(await fresh.isReady()).toBe(true)
+    expect(await borealis()).toBe('Borealis')
+  })
+
+  test('DE-19 read: a read that looked before another and ends after it → no fall', async () => {
+    await nameOf(org.borealis)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { promise: reached, resolve: reach } = Promise.withResolvers<void>()
+    // Its snapshot is taken, and it waits before it says what it saw.
+    const late: Database = {
+      ...live.database,
+      transaction: (mode, within) =>
+        live.database.transaction(mode, (tx) =>
+          within({
+            ...tx,
+            one: async (statement) => {
+              const row = await tx.one(statement)
+              reach()
+              await promise
+              return row
+            },
+          }),
+        ),
+    }
+    fresh = keepFresh(late, unhurried.fresh)
+    const slow = borealis()
+    await reached
+    await rename(org.borealis, 'Meanwhile')
+    // A proof that overtakes it sees the new epoch.
+    const kept = fresh.forRequest().read([want(organizations, org.aurora), want(organizations, org.borealis)])
+    expect(await fresh.isReady()).toBe(true)
+    resolve()
+    expect(['Borealis', 'Meanwhile']).toContain(await slow)
+    expect((await kept).values[1]).toBe('Meanwhile')
+  })
+
+  test('HA-01 distrust: a pool is left → the next read has another connection', async () => {
+    const database = openDatabase({ url: live.clone.appUrl, max_connections: 1, ...unhurried.database })
+    const pid = sql(Exactly({ pid: Type.Number() }))`select pg_backend_pid() as pid`
+    const before = await database.reader.one(pid)
+    database.distrust('a test')
+    expect(await database.reader.one(pid)).not.toEqual(before)
+    await database.close()
+  })
+})
+
 describe('decisions', () => {
   const asking = { action: 'tenant.read', resource: { type: 'organization', id: org.aurora } }
   const decideAt = (url: string, person: string) => live.ask(person, decide, { body: asking, base: url })
@@ -315,6 +380,7 @@ describe('decisions', () => {
     fresh = keepFresh({ ...counted.database, reader }, { limit_ms: 600_000 })
     let arrived = 0
     const arriving: Fresh = {
+      ...fresh,
       forRequest: () => {
         const request = fresh.forRequest()
         let isFirst = true

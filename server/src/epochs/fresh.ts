@@ -3,6 +3,7 @@ import { Problem } from '../kernel/problem.ts'
 import { recentlyUsed } from '../kernel/recently-used.ts'
 import { isStillSo, type Moment, platformScope, stampOf } from './moment.ts'
 import { readMoment } from './read-moment.ts'
+import { risingEpochs } from './rising.ts'
 import { together } from './together.ts'
 
 /** One kind of thing that is worth keeping, and how many of it are read at once. */
@@ -55,6 +56,8 @@ export interface FreshReader {
 export interface Fresh {
   /** To be called when the request is there. */
   forRequest(): FreshReader
+  /** Whether something could be proved now. */
+  isReady(): Promise<boolean>
 }
 
 interface Kept {
@@ -106,27 +109,35 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
   const kept = recentlyUsed<Kept>(most_entries)
   const late = () => new Problem('dependency_unavailable', undefined, new Error(`no proof of freshness within ${limit_ms} ms`))
 
+  const rising = risingEpochs(database.distrust)
+
   const prove = together(
     async (questions: readonly (readonly string[])[]) => {
-      const moment = await readMoment(database.reader, questions.flat())
-      return questions.map(() => moment)
+      const tenants = questions.flat()
+      return rising.read(tenants, async (judged) => {
+        const moment = await readMoment(database.reader, tenants)
+        judged(moment)
+        return questions.map(() => moment)
+      })
     },
     { late },
   )
 
   const load = together(
-    async (questions: readonly { missing: readonly Wanted<unknown>[]; tenants: readonly string[] }[]) =>
-      database.transaction('read', async (tx) => {
-        const moment = await readMoment(
-          tx,
-          questions.flatMap(({ tenants }) => tenants),
-        )
-        const loaded = await loadAll(
-          tx,
-          questions.flatMap(({ missing }) => missing),
-        )
-        return questions.map(() => ({ moment, loaded }))
-      }),
+    async (questions: readonly { missing: readonly Wanted<unknown>[]; tenants: readonly string[] }[]) => {
+      const tenants = questions.flatMap((question) => question.tenants)
+      return rising.read(tenants, (judged) =>
+        database.transaction('read', async (tx) => {
+          const moment = await readMoment(tx, tenants)
+          judged(moment)
+          const loaded = await loadAll(
+            tx,
+            questions.flatMap(({ missing }) => missing),
+          )
+          return questions.map(() => ({ moment, loaded }))
+        }),
+      )
+    },
     // Reading takes longer than proving: one more at a time, so that the database has something to do while rows are made into things.
     { most_runs: 2, most_questions: 64, late },
   )
@@ -188,6 +199,11 @@ export const keepFresh = (database: Database, { most_entries = 200_000, limit_ms
   }
 
   return {
+    isReady: () =>
+      prove(rising.fallen(), performance.now() + limit_ms).then(
+        () => true,
+        () => false,
+      ),
     forRequest: () => {
       let first: string | undefined
       let proved: Moment | undefined

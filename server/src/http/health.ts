@@ -3,6 +3,8 @@ import type { Metrics } from '../telemetry/metrics.ts'
 
 export interface HealthParts {
   readonly database: { ping(): Promise<boolean> }
+  /** Decisions have a pool of their own, which may reach another server. */
+  readonly fresh: { isReady(): Promise<boolean> }
   /** Whether tokens can be judged now: the keys of every issuer are at hand. */
   readonly identityReady?: () => boolean
   readonly metrics: Metrics
@@ -29,8 +31,8 @@ const withinPatience = (answer: Promise<boolean>): Promise<boolean> => {
 }
 
 /** For the machines that watch: no operation, no actor, no record. */
-export const serveHealth = (app: FastifyInstance, { database, identityReady, metrics, isDraining }: HealthParts): void => {
-  const ping = askedOnce(() => database.ping())
+export const serveHealth = (app: FastifyInstance, { database, fresh, identityReady, metrics, isDraining }: HealthParts): void => {
+  const ping = askedOnce(async () => (await Promise.all([database.ping(), fresh.isReady()])).every(Boolean))
   app.get('/healthz', async () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
     const well = (is: boolean) => (is ? 'ok' : 'unavailable')

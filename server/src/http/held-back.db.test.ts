@@ -10,6 +10,7 @@ const { org, project } = seeded
 let reads = 0
 /** Counts what has been read, whoever it was for. */
 const counted = (fresh: Fresh): Fresh => ({
+  ...fresh,
   forRequest: () => {
     const reader = fresh.forRequest()
     return {

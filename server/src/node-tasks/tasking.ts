@@ -2,6 +2,7 @@ import type { Append } from '../audit/append.ts'
 import type { KeyRing } from '../custody/key-ring.ts'
 import type { Database } from '../db/database.ts'
 import { type ListenOptions, listenTo } from '../db/listen.ts'
+import type { PrimaryGuard } from '../db/primary-guard.ts'
 import type { Authority } from '../nodes/authority.ts'
 import { issueSignerCertificate } from '../nodes/issue-certificate.ts'
 import { type TaskSigning, taskSigning } from '../task-signers/task-signing.ts'
@@ -17,15 +18,20 @@ interface Parts {
   readonly authority: Authority
   /** Where a connection of its own is made to, to hear what nodes have to do. */
   readonly database_url: string
+  readonly primary?: PrimaryGuard
   readonly subscribers: (signing: TaskSigning) => TaskSubscribers
   readonly onError: (error: Error) => void
   readonly look_ms?: NonNullable<ListenOptions['look_ms']>
 }
 
 /** All that a process needs to let nodes do something: it signs, hears, and looks after what is open. */
-export const nodeTasking = ({ database, append, ring, authority, database_url, subscribers, onError, look_ms }: Parts) => {
+export const nodeTasking = ({ database, append, ring, authority, database_url, primary, subscribers, onError, look_ms }: Parts) => {
   const signing = taskSigning(ring)
-  const wakes = listenTo({ url: database_url, channel: 'gatehouse_node_tasks', onError, ...(look_ms ? { look_ms } : {}) })
+  const wakes = listenTo({
+    ...{ url: database_url, channel: 'gatehouse_node_tasks', onError },
+    ...(primary ? { primary } : {}),
+    ...(look_ms ? { look_ms } : {}),
+  })
   const signers: SignerTending = {
     database,
     append,

@@ -372,6 +372,7 @@ describe('what ends a token', () => {
     const believing = (fresh: Fresh): Fresh => {
       const seen = new Map<string, { at: number; known: unknown }>()
       return {
+        ...fresh,
         forRequest: () => {
           const reader = fresh.forRequest()
           return {
