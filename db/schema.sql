@@ -1229,6 +1229,7 @@ create table users (
   disabled_at timestamp with time zone,
   disabled_by uuid,
   disable_reason text,
+  address_said_at timestamp with time zone,
   constraint users_pkey PRIMARY KEY (id),
   constraint users_one_per_subject UNIQUE (oidc_issuer, oidc_subject),
   constraint users_disabled_by_fkey FOREIGN KEY (disabled_by) REFERENCES users(id),

@@ -34,7 +34,11 @@ const seedPerson = async (work: Work, person: Person, issuer: string) => {
   const { username, tenant = 'gatehouse' } = person
   const email = `${username}@${tenant}.example`
   await work.tx.maybe(
-    insertUser(proof, { id: idOf(person), username, email, email_verified: true, issuer, subject: username, is_seeded: true }, work.now),
+    insertUser(
+      proof,
+      { id: idOf(person), username, email, email_verified: true, said_at: null, issuer, subject: username, is_seeded: true },
+      work.now,
+    ),
   )
   if (!person.platform_role) return
   await work.tx.one(insertPlatformBinding(proof, newId('binding'), idOf(person), roleIdOf(named(person.platform_role)), null, work.now))

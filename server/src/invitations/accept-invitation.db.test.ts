@@ -392,11 +392,13 @@ describe('at the same time', () => {
 
 test('RP-33 E15 an invitation is for whoever has the address now, not for who once had it', async () => {
   const here = await world()
+  // Each token is a second younger than the one before: of two of one second neither would count.
+  let issued_at = Math.floor(Date.now() / 1000) - 60
   const signIn = async (name: string, claims: object) => {
-    const now = Math.floor(Date.now() / 1000)
+    issued_at += 1
     const token = await signText(
       live.issuer.key,
-      JSON.stringify(live.issuer.claims(now, { sub: name, preferred_username: name, ...claims })),
+      JSON.stringify(live.issuer.claims(issued_at, { sub: name, preferred_username: name, ...claims })),
     )
     return { headers: { authorization: `Bearer ${token}` } }
   }
@@ -413,4 +415,88 @@ test('RP-33 E15 an invitation is for whoever has the address now, not for who on
   const verified = await signIn(later, { email, email_verified: true })
   expect((await live.ask(null, acceptInvitation, { ...accept, ...verified })).status).toBe(200)
   expect(await live.sql(`select count(*)::int as n from audit_logs where action = 'user.address'`)).toEqual([{ n: 2 }])
+})
+
+describe('the former holder of an address', () => {
+  const said = async (name: string, issued_at: number, email: string, email_verified = true) => {
+    const claims = live.issuer.claims(issued_at, { sub: name, preferred_username: name, email, email_verified, exp: issued_at + 3600 })
+    return { headers: { authorization: `Bearer ${await signText(live.issuer.key, JSON.stringify(claims))}` } }
+  }
+  const now = Math.floor(Date.now() / 1000)
+
+  test('RP-33 I2 I8 invitation.accept: older token on another process, and after a restart → 404, the new holder accepts', async () => {
+    const here = await world()
+    const [former, holder] = [word('former'), word('holder')]
+    const email = `${former}@mail.example`
+    const older = await said(former, now - 90, email)
+    const newer = await said(former, now - 60, `${former}@elsewhere.example`)
+    const holders = await said(holder, now - 30, email)
+    const elsewhere = await live.replica()
+    await live.ask(null, readMe, { ...older })
+    await live.ask(null, readMe, { ...older, base: elsewhere.url })
+    expect((await live.ask(null, readMe, { ...newer })).body.email).toBe(`${former}@elsewhere.example`)
+    await live.ask(null, readMe, { ...holders })
+    const invited = (await invite(here.owner, here.path, email, 'tenant_member')).body.invitation.id
+    // A process that has never seen either of them knows as much as one that was started again.
+    const restarted = await live.replica()
+    for (const base of [live.url, elsewhere.url, restarted.url]) {
+      const refused = await live.ask(null, acceptInvitation, { body: { invitation_id: invited }, ...older, base })
+      expect([refused.status, refused.body.code]).toEqual([404, 'invitation_not_found'])
+      expect((await live.ask(null, readMe, { ...older, base })).body.email).toBe(`${former}@elsewhere.example`)
+    }
+    expect((await live.ask(null, acceptInvitation, { body: { invitation_id: invited }, ...holders, base: restarted.url })).status).toBe(200)
+  })
+
+  test('RP-33 I2 sign-in: a token that confirmed the address → one issued before it moves nothing, on any process', async () => {
+    const name = word('confirmed')
+    const [first, between, last] = [
+      await said(name, now - 90, `${name}@mail.example`),
+      await said(name, now - 60, `${name}@lost.example`),
+      await said(name, now - 30, `${name}@mail.example`),
+    ]
+    const elsewhere = await live.replica()
+    const emailBy = async (token: typeof first, base = live.url) => (await live.ask(null, readMe, { ...token, base })).body.email
+    expect(await emailBy(first)).toBe(`${name}@mail.example`)
+    expect(await emailBy(last)).toBe(`${name}@mail.example`)
+    for (const base of [elsewhere.url, live.url]) expect(await emailBy(between, base)).toBe(`${name}@mail.example`)
+    expect(
+      await live.sql(
+        `select count(*)::int as n from audit_logs a join users u on u.id::text = a.resource_id::text
+      where a.action = 'user.address' and u.username = $1`,
+        [name],
+      ),
+    ).toEqual([{ n: 0 }])
+  })
+
+  test('RP-33 I1 sign-in: two tokens of one second that disagree → the address is not verified until a later one says so', async () => {
+    const name = word('tied')
+    const [one, other, later] = [
+      await said(name, now - 60, `${name}@mail.example`),
+      await said(name, now - 60, `${name}@elsewhere.example`),
+      await said(name, now - 30, `${name}@elsewhere.example`),
+    ]
+    const row = async () => (await live.sql('select email, email_verified from users where username = $1', [name]))[0]
+    await live.ask(null, readMe, { ...one })
+    for (const token of [other, one, other]) {
+      await live.ask(null, readMe, { ...token })
+      expect(await row()).toEqual({ email: `${name}@mail.example`, email_verified: false })
+    }
+    await live.ask(null, readMe, { ...later })
+    expect(await row()).toEqual({ email: `${name}@elsewhere.example`, email_verified: true })
+  })
+
+  test('RP-33 sign-in: newer and older token at once on two processes → the newer one counts', async () => {
+    const elsewhere = await live.replica()
+    for (let round = 0; round < 5; round += 1) {
+      const name = word('raced')
+      const [first, older, newer] = [
+        await said(name, now - 90, `${name}@first.example`),
+        await said(name, now - 60, `${name}@older.example`),
+        await said(name, now - 30, `${name}@newer.example`),
+      ]
+      await live.ask(null, readMe, { ...first })
+      await Promise.all([live.ask(null, readMe, { ...newer }), live.ask(null, readMe, { ...older, base: elsewhere.url })])
+      expect(await live.sql('select email from users where username = $1', [name])).toEqual([{ email: `${name}@newer.example` }])
+    }
+  })
 })

@@ -6,23 +6,8 @@ import { foundProject } from '../tenancy/found-project.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
 import type { Work } from '../work/work.ts'
 import type { HumanClaims } from './oidc/human-tokens.ts'
-import { type Addressed, insertUser, setAddress, userBySubject } from './user-queries.ts'
-
-// Some providers put placeholders there; nobody can be reached by them.
-const reachable = (email: string | null): string | null => (email !== null && [...email].length >= 3 ? email : null)
-
-/** Whether the provider says something else of the person's address than we hold. A token that says nothing of it changes nothing. */
-export const isMoved = (known: Addressed, { email, email_verified }: HumanClaims): boolean => {
-  const said = reachable(email)
-  return said !== null && (said !== known.email || email_verified !== known.email_verified)
-}
-
-/** Takes over the address that the provider vouches for now: an invitation to the old one is not for this person any more. */
-export const moveAddress = async (work: Work, { id }: Addressed, claims: HumanClaims): Promise<void> => {
-  const proof = systemProof('sign_in', 'platform.admin', {})
-  await work.tx.one(setAddress(proof, id, reachable(claims.email)!, claims.email_verified))
-  record(work, { action: 'user.address', resource_type: 'user', resource_id: id, metadata: { email_verified: claims.email_verified } })
-}
+import { reachable } from './stated-address.ts'
+import { insertUser, userBySubject } from './user-queries.ts'
 
 const all = async (questions: TenancySubscribers['canBeFounded'], work: Work): Promise<boolean> => {
   for (const question of questions) if (!(await question(work))) return false
@@ -39,7 +24,10 @@ export const welcome = async (work: Work, claims: HumanClaims, subscribers: Tena
   const username = claims.username ?? `user-${id.slice(-12)}`
   const { issuer, subject, email_verified } = claims
   const email = reachable(claims.email)
-  const user = await work.tx.maybe(insertUser(proof, { id, username, email, email_verified, issuer, subject, is_seeded: false }, work.now))
+  const said_at = email === null ? null : claims.issued_at
+  const user = await work.tx.maybe(
+    insertUser(proof, { id, username, email, email_verified, said_at, issuer, subject, is_seeded: false }, work.now),
+  )
   // A concurrent first request won; it has made everything.
   if (!user) return (await work.tx.one(userBySubject(issuer, subject))).id
 

@@ -5,8 +5,9 @@ import type { Showing } from '../http/answer.ts'
 import { recentlyUsed } from '../kernel/recently-used.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
 import { type Actor, systemWork } from '../work/work.ts'
-import { isMoved, moveAddress, welcome } from './first-sign-in.ts'
+import { welcome } from './first-sign-in.ts'
 import type { HumanClaims, HumanTokens } from './oidc/human-tokens.ts'
+import { effectOf, hearAddress } from './stated-address.ts'
 import { type Addressed, userBySubject } from './user-queries.ts'
 
 interface Subject {
@@ -34,7 +35,7 @@ const wantPerson = (subject: Subject): Wanted<Addressed> => {
   return known
 }
 
-/** Of this many: whose address moves most is remembered. */
+/** Of so many people a process remembers what it found in their rows. */
 const most = 10_000
 
 /** Who a person's access token speaks for. Whether he may still do anything is not asked here: the engine asks it each time. */
@@ -45,10 +46,11 @@ export const identifyPerson = (
   append: Append,
 ) => {
   /**
-   * When the token was issued by which a person has his address, as far as this process has seen it: an earlier one, which may count for
-   * a while, would give back to him what his provider has taken from him since.
+   * `iat` of the newest token that named an address, as this process last saw it in the row. The row decides; this only spares a write for
+   * each request, because confirming an address moves no epoch and so does not refresh what is cached of the person.
    */
-  const addressed_at = recentlyUsed<number>(most)
+  const said_at = recentlyUsed<number>(most)
+  const latest = (known: Addressed): Addressed => ({ ...known, said_at: Math.max(known.said_at ?? 0, said_at.get(known.id) ?? 0) || null })
 
   return async (token: string, { correlation_id, fresh, identified }: Showing, before?: HumanClaims): Promise<Actor> => {
     const claims = before ?? (await tokens.validate(token))
@@ -56,15 +58,16 @@ export const identifyPerson = (
     const [known] = values
     if (known) {
       const actor: Actor = { type: 'user', id: known.id }
-      if (!isMoved(known, claims) || claims.issued_at < (addressed_at.get(known.id) ?? 0)) return actor
-      // Counted first: by two tokens that name two addresses he could have as many rows written as he likes.
+      if (effectOf(latest(known), claims) === 'ignored') return actor
+      // Counted first: each token that names an address is a row to write.
       await identified(actor)
-      await database.transaction('write', async (tx) => {
+      const counts = await database.transaction('write', async (tx) => {
         const work = systemWork(tx, 'sign_in', correlation_id)
-        await moveAddress(work, known, claims)
+        const heard = await hearAddress(work, known.id, claims)
         await append(work)
+        return heard
       })
-      addressed_at.set(known.id, claims.issued_at)
+      said_at.set(known.id, counts)
       return actor
     }
     const id = await database.transaction('write', async (tx) => {
@@ -73,7 +76,6 @@ export const identifyPerson = (
       await append(work)
       return user_id
     })
-    addressed_at.set(id, claims.issued_at)
     return { type: 'user', id }
   }
 }

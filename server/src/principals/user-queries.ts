@@ -3,18 +3,32 @@ import { Me, User } from '@gatehouse/contract/users'
 import Type, { type Static } from 'typebox'
 import type { Authorized } from '../authz/authorize.ts'
 import { projectRoleNames, tenantRoleNames } from '../authz/bound-roles.ts'
-import { columns, sql } from '../db/statement.ts'
+import { columns, sql, sqlPart } from '../db/statement.ts'
 
 const Found = Exactly({ id: Type.String() })
-const Addressed = Exactly({ id: Type.String(), email: Nullable(Type.String()), email_verified: Type.Boolean() })
+const Addressed = Exactly({
+  id: Type.String(),
+  email: Nullable(Type.String()),
+  email_verified: Type.Boolean(),
+  /** `iat` of the newest token that named an address, in seconds. */
+  said_at: Nullable(Type.Number()),
+})
 export type Addressed = Static<typeof Addressed>
+const addressed = sqlPart('id, email, email_verified, extract(epoch from address_said_at)::float8 as said_at')
 
 export const userBySubject = (issuer: string, subject: string) => sql(Addressed)`
-  select id, email, email_verified from users where oidc_issuer = ${issuer} and oidc_subject = ${subject}`
+  select ${addressed} from users where oidc_issuer = ${issuer} and oidc_subject = ${subject}`
 
-/** What the provider vouches for now: who has lost an address must not be found under it. */
-export const setAddress = (_proof: Authorized<'platform.admin', object>, id: string, email: string, email_verified: boolean) => sql(Found)`
-  update users set email = ${email}, email_verified = ${email_verified} where id = ${id} returning id`
+export const lockAddressed = (user_id: string) => sql(Addressed)`
+  select ${addressed} from users where id = ${user_id} for no key update`
+
+/** What the provider vouches for now, and since when: who has lost an address must not be found under it. */
+export const setAddress = (
+  _proof: Authorized<'platform.admin', object>,
+  { id, email, email_verified, said_at }: Addressed & { readonly said_at: number },
+) => sql(Found)`
+  update users set email = ${email}, email_verified = ${email_verified}, address_said_at = to_timestamp(${said_at}::float8)
+   where id = ${id} returning id`
 
 /** No row: the same person signed in for the first time somewhere else at this very moment. */
 export const insertUser = (
@@ -24,14 +38,17 @@ export const insertUser = (
     username: string
     email: string | null
     email_verified: boolean
+    /** Null: no token has named the address. */
+    said_at: number | null
     issuer: string
     subject: string
     is_seeded: boolean
   },
   now: string,
 ) => sql(User)`
-  insert into users (id, username, email, email_verified, oidc_issuer, oidc_subject, is_seeded, created_at)
-  values (${user.id}, ${user.username}, ${user.email}, ${user.email_verified}, ${user.issuer}, ${user.subject}, ${user.is_seeded}, ${now})
+  insert into users (id, username, email, email_verified, address_said_at, oidc_issuer, oidc_subject, is_seeded, created_at)
+  values (${user.id}, ${user.username}, ${user.email}, ${user.email_verified}, to_timestamp(${user.said_at}::float8), ${user.issuer},
+          ${user.subject}, ${user.is_seeded}, ${now})
   on conflict (oidc_issuer, oidc_subject) do nothing
   returning ${columns(User)}`
 
