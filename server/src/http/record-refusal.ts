@@ -38,7 +38,7 @@ export const recordRefusal = async (
   countRefusal: CountRefusal,
 ): Promise<void> => {
   const denied = outer.trail.asked.findLast(({ allowed }) => !allowed) ?? outer.trail.asked.at(-1)
-  const reason_code = denied?.reason_code ?? (problem.details as { reason_code?: string } | undefined)?.reason_code ?? problem.code
+  const reason_code = denied?.reason_code ?? problem.details?.reason_code ?? problem.code
   const is_node = outer.actor.type === 'node_agent'
   // A node asks all the time: one that is broken, or taken, must not fill the record.
   const attempts = is_node ? countRefusal(outer.actor.id, reason_code) : 1
