@@ -13,14 +13,8 @@ type Given<P, Q, B> = Asking<P, Q, B> & Sent
 type Nothing = {}
 export type Asked<P, Q, B> = Nothing extends Asking<P, Q, B> ? [given?: Given<P, Q, B>] : [given: Given<P, Q, B>]
 
-/** Details differ by problem: one entry per field of an invalid request, or members with a name. */
-interface Details extends ReadonlyArray<{ readonly in: string; readonly field: string; readonly message: string }> {
-  readonly [member: string]: unknown
-}
 /** The members of a problem; a test reads them where the server refused. */
-interface Refusal extends Partial<Omit<ProblemBody, 'details'>> {
-  readonly details?: Details
-}
+type Refusal = Partial<ProblemBody>
 
 /** The answer to an operation of the contract: its reply, or a problem. */
 export interface Answer<R> {

@@ -35,7 +35,7 @@ export const serviceAccountsOn = (live: LiveServer) => {
       params: { project_id: project.aurora },
       body: { principal_type: 'service_account', principal_id: id, ...role },
     })
-  const define = async (permissions: string[], more: object = { assignable_to_service_accounts: true }): Promise<string> => {
+  const define = async (permissions: string[], more: object = { is_assignable_to_service_accounts: true }): Promise<string> => {
     const { status, body } = await live.ask('amara', createProjectRole, {
       params: { project_id: project.aurora },
       body: { name: word(), permissions, ...more },

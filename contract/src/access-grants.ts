@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { RuntimeSync } from './allocations.ts'
 import { listOperation, operation } from './operation.ts'
-import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
+import { Exactly, GivenInstant, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
 
 const maybe = Type.Optional
 
@@ -91,7 +91,7 @@ export const createAccessGrant = operation({
   action: ['project.access_grant.manage', 'tenant.access_grant.manage'],
   effect: 'change',
   params,
-  body: Exactly({ grantee_user_id: Id('user'), ssh_key_id: Id('ssh key'), expires_at: maybe(Instant), reason: maybe(Reason) }),
+  body: Exactly({ grantee_user_id: Id('user'), ssh_key_id: Id('ssh key'), expires_at: maybe(GivenInstant), reason: maybe(Reason) }),
   reply: AccessGrant,
   success: 201,
   success_again: 200,

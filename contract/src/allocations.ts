@@ -8,6 +8,8 @@ const maybe = Type.Optional
 export const allocationStates = ['requested', 'provisioning', 'active', 'releasing', 'released', 'failed', 'release_failed'] as const
 export type AllocationState = (typeof allocationStates)[number]
 
+const waitedFor = ['free_gpus', 'suitable_node'] as const
+
 /** What is known of the set of keys on the node: only what the node itself has confirmed is `applied`. */
 export const RuntimeSync = Named('RuntimeSync', {
   status: Type.Unsafe<'pending' | 'applied' | 'failed'>({
@@ -40,9 +42,16 @@ export const Allocation = Named('Allocation', {
   created_at: Instant,
 })
 export type Allocation = Static<typeof Allocation>
-const ShownAllocation = Named('ShownAllocation', {
+export const ShownAllocation = Named('ShownAllocation', {
   ...Allocation.properties,
   ssh_key_ids: Type.Array(Id('ssh key'), { description: 'Of the owner and of the project’s automation; grants are listed by themselves.' }),
+  waits_for: Nullable(
+    Type.Unsafe<(typeof waitedFor)[number]>({
+      ...OneOf(waitedFor),
+      description:
+        'While it is `requested`. `free_gpus`: a node could serve it, and has no room yet, or is drained or not enrolled. `suitable_node`: no node of this region and SKU has so many GPUs, so it waits until one is registered.',
+    }),
+  ),
   runtime_sync: RuntimeSync,
 })
 export type ShownAllocation = Static<typeof ShownAllocation>

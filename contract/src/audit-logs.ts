@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { listOperation, operation } from './operation.ts'
-import { Exactly, Id, Instant, Nullable, OneOf } from './shapes.ts'
+import { Exactly, GivenInstant, Id, Instant, Nullable, OneOf } from './shapes.ts'
 
 export const AuditLog = Exactly({
   id: Id('audit'),
@@ -37,8 +37,8 @@ const Word = Type.String({ minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9._
 
 /** All of them narrow; together they are and-ed. */
 const filter = {
-  from: Type.Optional(Instant),
-  to: Type.Optional(Instant),
+  from: Type.Optional(GivenInstant),
+  to: Type.Optional(GivenInstant),
   actor_type: Type.Optional(Word),
   actor_id: Type.Optional(Word),
   credential_id: Type.Optional(Word),

@@ -1,16 +1,9 @@
 import Type, { type Static, type TProperties } from 'typebox'
 import { actorTypes, operation } from './operation.ts'
-import { Exactly, Id, Named, Nullable, OneOf } from './shapes.ts'
+import { reasonCodes } from './reason-codes.ts'
+import { Exactly, Id, Instant, Named, Nullable, OneOf } from './shapes.ts'
 
 const maybe = Type.Optional
-export const reasonCodes = [
-  'permission_denied',
-  'membership_missing',
-  'scope_mismatch',
-  'policy_constraint_denied',
-  'role_disabled',
-  'actor_disabled',
-] as const
 
 const ActionKey = Type.String({
   minLength: 3,
@@ -99,7 +92,7 @@ export const Explained = Exactly({
     Exactly({
       ...BoundRole.properties,
       state: Type.String(),
-      expires_at: Nullable(Type.String()),
+      expires_at: Nullable(Instant),
       gives: Type.Boolean({ description: 'Whether this role gives the action.' }),
     }),
     { description: 'The roles of the actor in the scopes whose roles the caller may read.' },

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { listOperation, operation } from './operation.ts'
-import { Exactly, Id, Instant, Named, Nullable, OneOf } from './shapes.ts'
+import { Exactly, GivenInstant, Id, Instant, Named, Nullable, OneOf } from './shapes.ts'
 
 const maybe = Type.Optional
 const Fingerprint = Type.String({ pattern: '^SHA256:[A-Za-z0-9+/]{43}$', minLength: 50, maxLength: 50 })
@@ -15,7 +15,7 @@ export const sessionEnds = ['closed', 'key_removed', 'key_expired', 'account_rem
 export const NodeEvent = Named('NodeEvent', {
   event_id: Id('node event'),
   kind: OneOf(['session_started', 'session_ended', 'drift_restored', 'drift_found']),
-  at: Instant,
+  at: GivenInstant,
   allocation_id: Id('allocation'),
   /** The set that was in force. */
   generation: Generation,

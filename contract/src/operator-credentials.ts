@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { listOperation, operation } from './operation.ts'
-import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
+import { Exactly, GivenInstant, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
 import { oneRuntime } from './shared-runtimes.ts'
 
 const maybe = Type.Optional
@@ -48,7 +48,7 @@ export const createOperatorCredential = operation({
   action: manage,
   effect: 'change',
   params,
-  body: Exactly({ expires_at: maybe(Instant), reason: maybe(Reason) }),
+  body: Exactly({ expires_at: maybe(GivenInstant), reason: maybe(Reason) }),
   reply: NewOperatorCredential,
   success: 201,
   is_secret_reply: true,

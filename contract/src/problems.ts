@@ -42,6 +42,7 @@ export const problems = {
   operator_credential_not_found: entry(404, 'This shared runtime has no such operator credential.'),
   runtime_credential_not_found: entry(404, 'No such secret is left for this shared runtime.'),
   delivery_not_found: entry(404, 'There is no such delivery for you, or it is over.'),
+  method_not_allowed: entry(405, 'This address does not answer to that method; the header Allow names those that it answers to.'),
   request_timeout: entry(408, 'The request took too long to arrive.'),
   organization_already_exists: entry(409, 'An organization with this slug exists already.'),
   project_already_exists: entry(409, 'A project with this slug exists already in this organization.'),

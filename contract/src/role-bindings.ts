@@ -2,7 +2,7 @@ import Type, { type Static, type TProperties } from 'typebox'
 import { type ActorType, listOperation, operation } from './operation.ts'
 import type { ProblemCode } from './problems.ts'
 import { inOrganization, inProject, RoleName } from './roles.ts'
-import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
+import { Exactly, GivenInstant, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
 
 const maybe = Type.Optional
 const Version = Type.Integer({ minimum: 1, maximum: 2_147_483_647 })
@@ -91,7 +91,7 @@ const createIn = <P extends TProperties, R extends string, A extends string>(
       principal_id: Id('principal'),
       ...which,
       version: maybe(Version),
-      expires_at: maybe(Instant),
+      expires_at: maybe(GivenInstant),
       reason: maybe(Reason),
     }),
     reply: RoleBinding,

@@ -131,7 +131,7 @@ const createIn = <P extends TProperties, R extends string, D extends string>({
       name: RoleName,
       description: maybe(Text(500)),
       permissions: Permissions,
-      assignable_to_service_accounts: maybe(Type.Boolean()),
+      is_assignable_to_service_accounts: maybe(Type.Boolean()),
       reason: maybe(Reason),
     }),
     reply: Role,
@@ -194,7 +194,7 @@ const updateIn = <P extends TProperties, R extends string, D extends string>({ n
     body: Exactly({
       permissions: maybe(Permissions),
       description: maybe(Text(500)),
-      assignable_to_service_accounts: maybe(Type.Boolean()),
+      is_assignable_to_service_accounts: maybe(Type.Boolean()),
       expected_version: Version,
       reason: Reason,
     }),

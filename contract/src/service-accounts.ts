@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { listOperation, operation } from './operation.ts'
-import { Exactly, Id, Instant, Name, Named, Nullable, OneOf, Reason, Slug } from './shapes.ts'
+import { Exactly, GivenInstant, Id, Instant, Name, Named, Nullable, OneOf, Reason, Slug } from './shapes.ts'
 
 const maybe = Type.Optional
 
@@ -180,7 +180,7 @@ export const createServiceAccountKey = operation({
   action: 'project.service_account.key.create',
   effect: 'change',
   params: account,
-  body: Exactly({ public_jwk: maybe(publicKey), expires_at: maybe(Instant), reason: maybe(Reason) }),
+  body: Exactly({ public_jwk: maybe(publicKey), expires_at: maybe(GivenInstant), reason: maybe(Reason) }),
   reply: NewServiceAccountKey,
   success: 201,
   is_secret_reply: true,
@@ -200,7 +200,7 @@ export const rotateServiceAccountKey = operation({
   body: Exactly({
     overlap_seconds: maybe(Type.Integer({ minimum: 0, maximum: 2_592_000, default: usual_overlap_seconds })),
     public_jwk: maybe(publicKey),
-    expires_at: maybe(Instant),
+    expires_at: maybe(GivenInstant),
     reason: maybe(Reason),
   }),
   reply: RotatedServiceAccountKey,

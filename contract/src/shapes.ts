@@ -1,4 +1,5 @@
 import Type, { type Static, type TProperties, type TSchema } from 'typebox'
+import { ProblemDetails } from './problem-details.ts'
 
 /** An id that knows what it names; the brand exists only in the types. */
 export type Id<K extends string> = string & { readonly __names: K }
@@ -24,6 +25,12 @@ export const Instant = Type.String({
   format: 'date-time',
   description: 'RFC 3339, UTC, with milliseconds.',
 })
+/** An instant as a caller may write it. Before anything looks at it, it is brought into the form of `Instant`. */
+export const GivenInstant = Type.String({
+  maxLength: 64,
+  format: 'date-time',
+  description: 'RFC 3339, with any offset and fraction. It is kept and answered in UTC with milliseconds; what is finer is cut off.',
+})
 
 // Control characters are refused everywhere: they have no use in a name and many uses in an attack on a terminal or a log.
 // Blanks first, then something visible, then the rest: one way to match only, so that a long text is refused in linear time.
@@ -48,6 +55,6 @@ export const ProblemBody = Type.Object({
   code: Type.String(),
   message: Type.String(),
   correlation_id: Type.String(),
-  details: Type.Optional(Type.Unknown()),
+  details: Type.Optional(ProblemDetails),
 })
 export type ProblemBody = Static<typeof ProblemBody>

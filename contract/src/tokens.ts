@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { actorTypes, listOperation, operation } from './operation.ts'
-import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
+import { Exactly, GivenInstant, Id, Instant, Named, Nullable, OneOf, Reason } from './shapes.ts'
 import { oneRuntime } from './shared-runtimes.ts'
 
 const ofEveryToken = {
@@ -204,7 +204,7 @@ export const revokeTokens = operation({
     project_id: Type.Optional(Id('project')),
     org_id: Type.Optional(Id('organization')),
     platform: Type.Optional(Type.Literal(true)),
-    issued_before: Type.Optional(Instant),
+    issued_before: Type.Optional(GivenInstant),
     reason: Type.Optional(Reason),
   }),
   reply: Exactly({

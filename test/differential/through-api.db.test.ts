@@ -1,4 +1,5 @@
-import { decide, decideBatch, reasonCodes } from '@gatehouse/contract/decisions'
+import { decide, decideBatch } from '@gatehouse/contract/decisions'
+import { reasonCodes } from '@gatehouse/contract/reason-codes'
 import pg from 'pg'
 import { afterAll, expect, inject, test } from 'vitest'
 import { serverFixture } from '../live-server.ts'

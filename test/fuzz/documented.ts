@@ -71,8 +71,12 @@ export const faultsOf = ({ components }: Document, documented: Documented, { sta
   }
   if (type !== 'application/json' || !fits({ ...components.schemas.Problem, additionalProperties: false }, body))
     return [...faults, 'no problem body']
+  const { details } = components.schemas.Problem.properties as { details: Schema }
+  if (body.details !== undefined && !fits({ ...details, additionalProperties: false }, body.details))
+    faults.push('details of another shape')
   if (!promised.description.includes(`\`${body.code}\``)) faults.push(`${body.code} is not documented for ${status}`)
   if (body.correlation_id !== headers.get('x-request-id')) faults.push('two correlation ids')
-  if (body.code === 'validation_error' && !(Array.isArray(body.details) && body.details.length > 0)) faults.push('no details')
+  if (body.code === 'validation_error' && !(Array.isArray(body.details?.fields) && body.details.fields.length > 0))
+    faults.push('no details')
   return faults
 }

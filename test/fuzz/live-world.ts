@@ -175,7 +175,7 @@ export const liveWorld = async (live: LiveServer) => {
       return { person, params: { ...params, role_id }, role_id }
     }
     const moving = { from_version: 1, to_version: 2 }
-    const plain = { assignable_to_service_accounts: undefined }
+    const plain = { is_assignable_to_service_accounts: undefined }
     return {
       [`role.create_${scope}`]: () => ({ person, params, body: { permissions: keys, ...plain } }),
       [`role.read_${scope}`]: (pick) => pickRole('changed', pick),

@@ -37,7 +37,7 @@ const writeAccounts = async (live: LiveServer): Promise<Map<ServiceAccount, Cred
   const auditor = await made(live, 'amara', `${training}/roles`, {
     name: 'auditor',
     permissions: ['project.audit.read', 'project.policy.read'],
-    assignable_to_service_accounts: true,
+    is_assignable_to_service_accounts: true,
   })
   const [{ current_version_id }] = (await live.sql<{ current_version_id: string }>(
     'select current_version_id from role_definitions where id = $1',

@@ -308,7 +308,7 @@ describe('SG-02 S4 for whom: refused, and nothing queued', () => {
     const past = await stage.grant('asha', id, 'axel', key, { expires_at: '2020-01-01T00:00:00.000Z' })
     expect([codes(past), past.body.details]).toEqual([
       [400, 'validation_error'],
-      [{ in: 'body', field: 'expires_at', message: 'must lie in the future' }],
+      { fields: [{ in: 'body', field: 'expires_at', message: 'must lie in the future' }] },
     ])
     expect(codes(await stage.grant('asha', id, 'axel', key, { username: 'root' }))).toEqual([400, 'validation_error'])
   })

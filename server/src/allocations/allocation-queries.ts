@@ -1,4 +1,4 @@
-import type { AllocationState } from '@gatehouse/contract/allocations'
+import { type AllocationState, ShownAllocation } from '@gatehouse/contract/allocations'
 import { Exactly, Id, Instant, Nullable } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import type { Action } from '../authz/actions.ts'
@@ -125,6 +125,7 @@ export const shareUser = (user_id: string) => sql(Exactly({ id: Id('user') }))`
 export const ShownRow = Exactly({
   ...AllocationRow.properties,
   ssh_key_ids: Type.Array(Id('ssh key')),
+  waits_for: ShownAllocation.properties.waits_for,
   task_id: Nullable(Id('node task')),
   task_failed_at: Nullable(Instant),
   task_created_at: Nullable(Instant),
@@ -143,6 +144,9 @@ const latestTask = sqlPart(`
 export const shownAllocation = (id: string) => sql(ShownRow)`
   select ${columns(AllocationRow, 'a')},
          array(select ssh_key_id::text from allocation_ssh_public_keys where allocation_id = a.id and ended_at is null order by ssh_key_id) as ssh_key_ids,
+         case when a.state <> 'requested' then null
+              when exists (select from nodes c where c.status <> 'retired' and c.region = a.region and c.sku = a.sku and c.gpus >= a.gpus) then 'free_gpus'
+              else 'suitable_node' end as waits_for,
          t.id as task_id, case when t.state = 'failed' then t.reported_at end as task_failed_at, t.created_at as task_created_at,
          exists (select 1 from node_tasks s where s.allocation_id = a.id and s.type <> 'allocation.provision_user') as is_access_asked,
          case when a.is_abandoned then n.retired_at end as abandoned_at, a.epoch < i.epoch and a.cleared_at is null as is_of_earlier_epoch

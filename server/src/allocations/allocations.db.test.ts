@@ -346,7 +346,7 @@ describe('who asks, and where', () => {
     const asked = await scene.ask({ project_id: undefined }, 'asha', { headers: header })
     expect([asked.status, asked.body.project_id]).toEqual([201, project.aurora])
     const none = [await list('asha', ''), await scene.ask({ project_id: undefined })]
-    expect(none.map(({ status, body }) => [status, body.code, body.details[0].field])).toEqual([
+    expect(none.map(({ status, body }) => [status, body.code, body.details.fields[0].field])).toEqual([
       [400, 'validation_error', 'project_id'],
       [400, 'validation_error', 'project_id'],
     ])

@@ -66,3 +66,20 @@ test('SG-09 SG-23 only on a node of that region and model that has enrolled and 
   expect(new Set(names.map(({ username_on_node }) => username_on_node)).size).toBe(names.length)
   expect(await takenOn(small.node.id)).toBe(2)
 })
+
+test('SG-09 allocation: none of the nodes could ever serve it → waits_for says so, until a node is registered that could', async () => {
+  const scene = await sceneOn(live, 2)
+  const waitsFor = async (wish: object) => (await scene.ask(wish)).body.waits_for
+  expect(await waitsFor({ gpus: 2 })).toBeNull()
+  expect(await waitsFor({ gpus: 2 })).toBe('free_gpus')
+  expect(await waitsFor({ gpus: 3 })).toBe('suitable_node')
+  expect(await waitsFor({ gpus: 1, region: 'atlantis' })).toBe('suitable_node')
+  const { body } = await scene.ask({ gpus: 1, sku: 'abacus' })
+  expect(body.waits_for).toBe('suitable_node')
+  await registeredNode(live, { ...scene.pool, sku: 'abacus', gpus: 1 })
+  expect((await scene.read(body.id)).waits_for).toBe('free_gpus')
+  await live.sql(`update nodes set status = 'retired', retired_at = now(), retired_by = $1, retire_reason = 'gone' where sku = 'abacus'`, [
+    seeded.user('ada'),
+  ])
+  expect((await scene.read(body.id)).waits_for).toBe('suitable_node')
+})

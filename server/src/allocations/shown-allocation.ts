@@ -14,7 +14,7 @@ export const listedOf = ({
   ...told
 }: AllocationRow) => told
 
-type Known = Omit<ShownRow, 'ssh_key_ids'>
+type Known = Omit<ShownRow, 'ssh_key_ids' | 'waits_for'>
 
 /** Says only what the node itself has confirmed (SG-20). */
 export const runtimeSync = (row: Known): RuntimeSync => {
@@ -38,6 +38,7 @@ export const shown = async (work: Work, allocation_id: string): Promise<ShownAll
   if (!row) throw new Problem('allocation_not_found')
   const {
     ssh_key_ids,
+    waits_for,
     task_id: _t,
     task_failed_at: _f,
     task_created_at: _c,
@@ -46,5 +47,5 @@ export const shown = async (work: Work, allocation_id: string): Promise<ShownAll
     is_of_earlier_epoch: _o,
     ...allocation
   } = row
-  return { ...listedOf(allocation), ssh_key_ids, runtime_sync: runtimeSync(row) }
+  return { ...listedOf(allocation), ssh_key_ids, waits_for, runtime_sync: runtimeSync(row) }
 }

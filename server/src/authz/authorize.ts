@@ -95,7 +95,7 @@ export const requireAllowed = (trail: Trail, { alternatives, kind, place, is_the
   if (decision.decision === 'deny') {
     if (!isVisible(alternatives, facts, outcome) || (!is_there && decision.reason_code === 'membership_missing'))
       throw new Problem(kind.missing)
-    throw new Problem('insufficient_permissions', { reason_code: decision.reason_code })
+    throw new Problem('insufficient_permissions', { reason_code: decision.reason_code!, action: outcome.action })
   }
   if (!is_there) throw new Problem(kind.missing)
   return outcome.action

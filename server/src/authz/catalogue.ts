@@ -8,7 +8,7 @@ import type { PermissionKey, Tier } from './actions.ts'
 interface BuiltinRole {
   readonly tier: Tier
   readonly includes?: string
-  readonly assignable_to_service_accounts?: boolean
+  readonly is_assignable_to_service_accounts?: boolean
   readonly baseline: readonly PermissionKey[]
   readonly extension: readonly PermissionKey[]
 }
@@ -97,7 +97,7 @@ export const builtinRoles = {
   project_member: {
     tier: 'project',
     includes: 'project_viewer',
-    assignable_to_service_accounts: true,
+    is_assignable_to_service_accounts: true,
     baseline: runtime,
     extension: [
       'project.service_account.read',
@@ -112,7 +112,7 @@ export const builtinRoles = {
   },
   project_viewer: {
     tier: 'project',
-    assignable_to_service_accounts: true,
+    is_assignable_to_service_accounts: true,
     baseline: ['allocation.read', 'storage.read'],
     extension: ['project.role.read', 'project.member.read', 'project.ssh_key.read', 'workload.read'],
   },
@@ -133,7 +133,7 @@ const expanded = new Map(builtinRoleNames.map((name) => [name, new Set<Permissio
 /** All that a built-in role allows, with what it includes. */
 export const permissionsOf = (name: BuiltinRoleName): ReadonlySet<PermissionKey> => expanded.get(name)!
 export const tierOf = (name: BuiltinRoleName): Tier => entryOf(name).tier
-export const isForServiceAccounts = (name: BuiltinRoleName): boolean => entryOf(name).assignable_to_service_accounts ?? false
+export const isForServiceAccounts = (name: BuiltinRoleName): boolean => entryOf(name).is_assignable_to_service_accounts ?? false
 
 /** What only an owner may give or take, per tier. */
 export const ownerRoleOf = { platform: 'platform_superadmin', tenant: 'tenant_owner', project: 'project_owner' } as const satisfies Record<

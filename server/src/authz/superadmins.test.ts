@@ -29,6 +29,6 @@ test.each([
   const act = async () => `done ${done.push('it')}`
   const doing = requireSuperadminStays(workOf(...found), 'policy_out_of_bounds', act)
   if (stands) expect(await doing).toBe('done 1')
-  else await expect(doing).rejects.toMatchObject({ code: 'policy_out_of_bounds', details: { rule: 'last_superadmin' } })
+  else await expect(doing).rejects.toMatchObject({ code: 'policy_out_of_bounds', details: { detail: 'last_superadmin' } })
   expect(done).toEqual(['it'])
 })

@@ -15,6 +15,6 @@ export const requireSuperadminStays = async <T>(
 ): Promise<T> => {
   const before = await superadmins(work)
   const done = await act()
-  if (before.length > 0 && (await superadmins(work)).length === 0) throw new Problem(code, { rule: 'last_superadmin' })
+  if (before.length > 0 && (await superadmins(work)).length === 0) throw new Problem(code, { detail: 'last_superadmin' })
   return done
 }

@@ -196,7 +196,7 @@ describe('a batch', () => {
         { action: 'tenant.read', resource: inTenant() },
         { action, resource: inTenant() },
       ])
-      return [status, body.details!.map(({ field }) => field)]
+      return [status, body.details!.fields!.map(({ field }) => field)]
     }
     for (const action of ['__proto__', 'constructor.prototype', 'tenant.fly'])
       expect([action, ...(await refused(action))]).toEqual([action, 400, ['questions/1/action']])

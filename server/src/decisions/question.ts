@@ -46,7 +46,7 @@ const keys = new Map(Object.keys(actions).map((key) => [key, key as Action]))
 const actionOf = (key: string, field: string): Action => {
   const known = keys.get(key)
   if (known) return known
-  throw new Problem('validation_error', [{ in: 'body', field, message: 'is not a key of the action registry' }])
+  throw new Problem('validation_error', [{ in: 'body', field, message: 'is not a known action' }])
 }
 
 /** About others: who may read the roles of the tier that is judged, in that place. The platform's key serves everywhere. */

@@ -136,7 +136,7 @@ describe('prototypes', () => {
         const path = `${pathOf(operation.path, params)}?${query}`
         const answer = await live.call(bearerFor(operation, person), operation.method, path, sendingOf(operation, body))
         const refused =
-          operation.speaks === 'oauth' ? { error: 'invalid_request' } : { code: 'validation_error', details: [{ in: 'query' }] }
+          operation.speaks === 'oauth' ? { error: 'invalid_request' } : { code: 'validation_error', details: { fields: [{ in: 'query' }] } }
         expect(answer).toMatchObject({ status: 400, body: refused })
       }
     clean()

@@ -15,10 +15,10 @@ const sentences: Partial<Record<ProblemCode, string>> = {
 const describing = ({ code, message, details }: Problem): string => {
   const said = sentences[code]
   if (said) return said
-  const { detail } = (details ?? {}) as { detail?: string }
+  const { detail, fields } = details ?? {}
   if (detail) return `${message} (${detail})`
-  if (code !== 'validation_error' || !Array.isArray(details)) return message
-  return details.map(({ field, message: said }: { field: string; message: string }) => `${field} ${said}`).join('; ')
+  if (!fields) return message
+  return fields.map(({ field, message: said }) => `${field} ${said}`).join('; ')
 }
 
 /** A refusal as OAuth tells it. Of what the caller sent, it names at most a field. */

@@ -45,7 +45,10 @@ describe('lists', () => {
       ' 5',
     ]) {
       const refused = await page('ada', `limit=${wrong}`)
-      expect(refused).toMatchObject({ status: 400, body: { code: 'validation_error', details: [{ in: 'query', field: 'limit' }] } })
+      expect(refused).toMatchObject({
+        status: 400,
+        body: { code: 'validation_error', details: { fields: [{ in: 'query', field: 'limit' }] } },
+      })
     }
     for (const { operation, person, params, query = '' } of rightfulCalls.filter(isPeoplesList)) {
       const { status, body } = await page(person, `limit=200&${query}`, pathOf(operation.path, params))

@@ -10,6 +10,7 @@ import { oauthErrorOf } from '@gatehouse/contract/oauth-errors'
 import { revokeOperatorCredential } from '@gatehouse/contract/operator-credentials'
 import { createOrganization, listOrganizations, readOrganization, updateOrganization } from '@gatehouse/contract/organizations'
 import { setOrganizationPolicyValue } from '@gatehouse/contract/policies'
+import { ProblemDetails } from '@gatehouse/contract/problem-details'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { readProject, restoreProject } from '@gatehouse/contract/projects'
 import { createProjectBinding, endProjectBinding } from '@gatehouse/contract/role-bindings'
@@ -93,6 +94,7 @@ describe('errors', () => {
       'organization.update',
       () => live.ask('anna', updateOrganization, { params: { org_id: org.aurora }, body: { name: 'Mine' } }),
     ],
+    method_not_allowed: [null, () => live.call('anna', 'DELETE', '/api/v1/me')],
     route_not_found: [null, () => live.call('anna', 'GET', '/api/v1/nowhere')],
     access_grant_not_found: [
       'allocation.access_grant.revoke',
@@ -367,6 +369,9 @@ describe('errors', () => {
       else {
         expect({ status, body }).toMatchObject({ status: expected, body: { code, message, correlation_id: headers.get('x-request-id') } })
         expect(Object.keys(body).filter((name) => !['code', 'message', 'correlation_id', 'details'].includes(name))).toEqual([])
+        // One shape, whatever the code.
+        expect(Object.keys(body.details ?? {}).filter((name) => !Object.hasOwn(ProblemDetails.properties, name))).toEqual([])
+        expect(Array.isArray(body.details)).toBe(false)
       }
       expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
       if (operation === null) return
@@ -381,7 +386,7 @@ describe('errors', () => {
     const sent = { name: 'hunter2\u0007', slug: 'HUNTER2', owner_user_id: 'hunter2', hunter: 2 }
     const { status, body, text } = await live.ask('ada', createOrganization, { body: sent })
     expect(status).toBe(400)
-    expect(body.details!.map(({ in: part, field }) => `${part} ${field}`).sort()).toEqual([
+    expect(body.details!.fields!.map(({ in: part, field }) => `${part} ${field}`).sort()).toEqual([
       'body hunter',
       'body name',
       'body owner_user_id',
@@ -389,25 +394,25 @@ describe('errors', () => {
     ])
     expect(text.toLowerCase()).not.toContain('hunter2')
     const missing = await live.call('ada', 'POST', '/api/v1/orgs')
-    expect(missing.body.details.map(({ field }: { field: string }) => field).sort()).toEqual(['name', 'owner_user_id', 'slug'])
+    expect(missing.body.details.fields.map(({ field }: { field: string }) => field).sort()).toEqual(['name', 'owner_user_id', 'slug'])
   })
 
   test('HO-04 whoever sends no id is told that one is wanted, alike in path, query, body and header', async () => {
     const wanted = (part: string, field: string) => ({ in: part, field, message: 'must be an id (a UUID)' })
     const founded = (id: string) => live.ask('ada', createOrganization, { body: { name: 'One', slug: 'one', owner_user_id: id } })
     const wrong = ['x', project.aurora.slice(1), `${project.aurora}0`, 'z'.repeat(36), '']
-    for (const id of wrong) expect((await founded(id)).body.details).toEqual([wanted('body', 'owner_user_id')])
+    for (const id of wrong) expect((await founded(id)).body.details).toEqual({ fields: [wanted('body', 'owner_user_id')] })
     const inPath = await live.ask('amara', readProject, { params: { project_id: 'x' } })
-    expect(inPath.body.details).toEqual([wanted('path', 'project_id')])
+    expect(inPath.body.details).toEqual({ fields: [wanted('path', 'project_id')] })
     const inQuery = await live.ask('ada', listPlatformAuditLogs, { query: { tenant_id: 'x' } })
-    expect(inQuery.body.details).toEqual([wanted('query', 'tenant_id')])
+    expect(inQuery.body.details).toEqual({ fields: [wanted('query', 'tenant_id')] })
     const inHeader = await live.ask('amara', readProject, { params: { project_id: project.aurora }, headers: { 'x-project-id': 'x' } })
-    expect(inHeader.body.details).toEqual([wanted('header', 'x-project-id')])
+    expect(inHeader.body.details).toEqual({ fields: [wanted('header', 'x-project-id')] })
   })
 
   test('HO-04 a refusal inside the own tenant says its reason code, and an unknown token scheme is told from none', async () => {
     const refused = await live.ask('anna', updateOrganization, { params: { org_id: org.aurora }, body: { name: 'Mine' } })
-    expect(refused.body.details).toEqual({ reason_code: 'permission_denied' })
+    expect(refused.body.details).toMatchObject({ reason_code: 'permission_denied' })
     expect((await live.ask(null, readMe)).headers.get('www-authenticate')).toBe('Bearer')
     const basic = await live.ask(null, readMe, { headers: { authorization: 'Basic YTpi' } })
     expect(basic).toMatchObject({ status: 401, body: { code: 'token_invalid' } })

@@ -1,9 +1,12 @@
+import { explain } from '@gatehouse/contract/decisions'
 import type { Operation } from '@gatehouse/contract/operation'
+import type { ProblemDetails } from '@gatehouse/contract/problem-details'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { proofAlgorithms } from '@gatehouse/contract/proofs'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../kernel/problem.ts'
 import { JsonRefused } from '../kernel/strict-json.ts'
+import type { Actor } from '../work/work.ts'
 import { guardHeaders } from './guard-headers.ts'
 import { clientChallenge, isTokenShown, oauthRefusal } from './oauth-reply.ts'
 import { validationDetails } from './validation.ts'
@@ -21,8 +24,8 @@ const isInKey = (member: string | undefined, operation: Operation | undefined): 
 /** Whatever was thrown, as a problem: known ones as they are, the framework's by name, everything else is our own fault. */
 export const asProblem = (error: unknown, operation?: Operation): Problem => {
   if (error instanceof Problem) return error
-  if (error instanceof JsonRefused && isInKey(error.member, operation)) return new Problem('invalid_key', { reason: 'not_one_line' })
-  if (error instanceof JsonRefused) return new Problem('invalid_request', { reason: error.message })
+  if (error instanceof JsonRefused && isInKey(error.member, operation)) return new Problem('invalid_key', { detail: 'not_one_line' })
+  if (error instanceof JsonRefused) return new Problem('invalid_request', { because: error.message })
   const { validation, validationContext, code, statusCode } = error as Partial<FastifyError>
   if (validation) return new Problem('validation_error', validationDetails(validation as never, validationContext))
   const named = fastifyCodes[code ?? '']
@@ -31,17 +34,26 @@ export const asProblem = (error: unknown, operation?: Operation): Problem => {
   return new Problem('internal_error', undefined, error)
 }
 
-const problemBody = (problem: Problem, correlation_id: string) => ({
-  code: problem.code,
-  message: problem.message,
+/**
+ * Whoever is refused learns what was missing and where to ask why. Both follow from what was asked and by which class of actor, so they tell
+ * nothing of what there is.
+ */
+const guided = ({ code, details }: Problem, operation: Operation | undefined, actor: Actor | null): ProblemDetails | undefined => {
+  if (code !== 'insufficient_permissions' || !operation) return details
+  const action = details?.action ?? operation.actions[0]!
+  const mayAsk = actor !== null && details?.reason_code !== 'actor_disabled' && explain.actors.includes(actor.type as never)
+  return { ...details, action, ...(mayAsk ? { explain_path: explain.path } : {}) }
+}
+
+const problemBody = ({ code, message }: Problem, correlation_id: string, details?: ProblemDetails) => ({
+  code,
+  message,
   correlation_id,
-  ...(problem.details === undefined ? {} : { details: problem.details }),
+  ...(details === undefined ? {} : { details }),
 })
 
 const retryAfterSeconds = (problem: Problem): number | undefined => {
-  const said = (problem.details as { retry_after_seconds?: unknown } | undefined)?.retry_after_seconds
-  if (typeof said === 'number') return said
-  return problem.status === 503 ? 1 : undefined
+  return problem.details?.retry_after_seconds ?? (problem.status === 503 ? 1 : undefined)
 }
 
 /** In the manner in which a token was shown; who showed a bound one as anybody's is told how he should have. */
@@ -67,7 +79,7 @@ export const replyWithProblem = (error: unknown, request: FastifyRequest, reply:
   const isShown = isTokenShown(authorization)
   const { status, body } = isOAuth
     ? oauthRefusal(problem, isShown && operation.identified_by === 'client')
-    : { status: problem.status, body: problemBody(problem, request.id) }
+    : { status: problem.status, body: problemBody(problem, request.id, guided(problem, operation, request.actor)) }
   if (status === 401) reply.header('www-authenticate', isOAuth && !isShown ? clientChallenge : challenge(problem, authorization))
   return reply.code(status).type('application/json; charset=utf-8').serializer(JSON.stringify).send(body)
 }

@@ -4,7 +4,7 @@ import { Problem } from '../kernel/problem.ts'
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const most_fields = 100
 
-const refused = (reason: string) => new Problem('invalid_request', { reason })
+const refused = (reason: string) => new Problem('invalid_request', { because: reason })
 
 const plain = /^[A-Za-z0-9_.~-]*$/
 

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { Problem } from '../kernel/problem.ts'
 import { holdsSecret } from '../kernel/secret-in-text.ts'
 import { settleText } from '../kernel/strict-json.ts'
-import { settleIds } from './settle-ids.ts'
+import { settleSpellings } from './settle-spellings.ts'
 import { readIntegers } from './validation.ts'
 
 /** A token, in which manner it is shown, and with which request: what a proof must fit that comes along. */
@@ -41,7 +41,7 @@ export const requireOneAuthorization = (raw_headers: readonly string[]): void =>
     const name = raw_headers[at]!
     if (name.length === 13 && name.toLowerCase() === 'authorization') found += 1
   }
-  if (found > 1) throw new Problem('invalid_request', { reason: 'two credentials' })
+  if (found > 1) throw new Problem('invalid_request', { detail: 'two_credentials' })
 }
 
 /** A header that was sent twice is two texts, of which neither is meant. */
@@ -80,13 +80,13 @@ const settleTexts = (values: object): void => {
     if (typeof value === 'string') (values as Record<string, string>)[name] = settleText(value)
 }
 
-/** Before it is validated: one spelling per text and per id, wherever in the request it stands. */
+/** Before it is validated: one spelling per text, id and instant, wherever in the request it stands. */
 export const settleRequest = (operation: Operation, request: FastifyRequest): void => {
   settleTexts(request.params as object)
   settleTexts(request.query as object)
   readIntegers(operation.query, request.query as object)
-  request.params = settleIds(operation.params, request.params)
-  request.query = settleIds(operation.query, request.query)
+  request.params = settleSpellings(operation.params, request.params)
+  request.query = settleSpellings(operation.query, request.query)
   // No body and an empty one are the same thing: the schema says what is missing.
-  if (operation.body) request.body = settleIds(operation.body, request.body === undefined ? {} : request.body)
+  if (operation.body) request.body = settleSpellings(operation.body, request.body === undefined ? {} : request.body)
 }

@@ -40,8 +40,8 @@ export const recordRefusal = async (
 ): Promise<void> => {
   const { params, body } = asking
   const denied = outer.trail.asked.findLast(({ allowed }) => !allowed) ?? outer.trail.asked.at(-1)
-  const told = (problem.details ?? {}) as { readonly reason_code?: string; readonly detail?: string }
-  const reason_code = denied?.reason_code ?? told.reason_code ?? problem.code
+  const told = problem.details
+  const reason_code = denied?.reason_code ?? told?.reason_code ?? problem.code
   const is_node = outer.actor.type === 'node_agent'
   // A node asks all the time: one that is broken, or taken, must not fill the record.
   const attempts = is_node ? countRefusal(outer.actor.id, reason_code) : 1
@@ -63,7 +63,7 @@ export const recordRefusal = async (
       metadata: {
         status: problem.status,
         code: problem.code,
-        ...(told.detail === undefined ? {} : { detail: told.detail }),
+        ...(told?.detail === undefined ? {} : { detail: told.detail }),
         asked_operation: operation.id,
         asked_actions: operation.actions,
         ...askedIds(operation, asking),

@@ -42,7 +42,7 @@ describe('fields', () => {
         return
       }
       expect(inQuery).toMatchObject({ status: 400, body: { code: 'validation_error' } })
-      expect(inQuery.body.details).toEqual([
+      expect(inQuery.body.details.fields).toEqual([
         { in: 'query', field: 'surprise', message: 'is not known here' },
         { in: 'query', field: 'sort', message: 'is not known here' },
       ])
@@ -53,7 +53,7 @@ describe('fields', () => {
         const refused = await live.call(person, operation.method, path, { body: { ...body, [field]: true } })
         expect(refused).toMatchObject({
           status: 400,
-          body: { code: 'validation_error', details: [{ in: 'body', field, message: 'is not known here' }] },
+          body: { code: 'validation_error', details: { fields: [{ in: 'body', field, message: 'is not known here' }] } },
         })
       }
     })
@@ -74,7 +74,7 @@ describe('fields', () => {
               part === 'path' ? { params: { ...params, [field]: wrong }, body } : { params, body: { ...body, [field]: wrong } }
             const sending = changed.body ? { body: changed.body } : {}
             const refused = await live.call(person, operation.method, pathOf(operation.path, changed.params), sending)
-            expect(refused).toMatchObject({ status: 400, body: { code: 'validation_error', details: [{ in: part, field }] } })
+            expect(refused).toMatchObject({ status: 400, body: { code: 'validation_error', details: { fields: [{ in: part, field }] } } })
           }
         })
 
@@ -109,17 +109,17 @@ describe('fields', () => {
     for (const wrong of ['', ' ', '\u3000', 'a\nb', 'a\u0007', '\u0085', 'a\u009bb']) expect((await rename(wrong)).status).toBe(400)
   })
 
-  test('HO-04 times are RFC 3339 in UTC with milliseconds', async () => {
+  test('HO-04 times are answered as RFC 3339 in UTC with milliseconds, and what names no instant is refused', async () => {
     const { body } = await live.ask('alice', readOrganization, { params: { org_id: org.aurora } })
     expect(body.created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     expect(new Date(body.created_at).toISOString()).toBe(body.created_at)
     const since = (from: string) => live.ask('alice', listOrganizationAuditLogs, { params: { org_id: org.aurora }, query: { from } })
     expect((await since('2024-02-29T23:59:59.999Z')).status).toBe(200)
     const wrong = ['2023-02-29T00:00:00.000Z', '2024-13-01T00:00:00.000Z', '2024-01-01T24:00:00.000Z', '0000-01-01T00:00:00.000Z']
-    for (const from of [...wrong, '2024-01-01T00:00:00Z', '2024-01-01T00:00:00.000+01:00', '2024-01-01', 'now', '1'])
+    for (const from of [...wrong, '2024-01-01T00:00:00', '2024-01-01T00:00:00.000+24:00', '2024-01-01', 'now', '1'])
       expect(await since(from)).toMatchObject({
         status: 400,
-        body: { code: 'validation_error', details: [{ in: 'query', field: 'from' }] },
+        body: { code: 'validation_error', details: { fields: [{ in: 'query', field: 'from' }] } },
       })
   })
 
@@ -127,7 +127,7 @@ describe('fields', () => {
     const read = (id: string) => live.ask('amara', readProject, { params: { project_id: project.aurora }, headers: { 'x-project-id': id } })
     expect((await read(project.aurora)).status).toBe(200)
     expect((await read(project.aurora.toUpperCase())).status).toBe(200)
-    const refused = { status: 400, body: { code: 'validation_error', details: [{ in: 'header', field: 'x-project-id' }] } }
+    const refused = { status: 400, body: { code: 'validation_error', details: { fields: [{ in: 'header', field: 'x-project-id' }] } } }
     for (const wrong of [project.borealis, nobody, 'x', '', `${project.aurora},${project.aurora}`])
       expect(await read(wrong)).toMatchObject(refused)
   })

@@ -10,6 +10,7 @@ import { parseStrictJson } from '../kernel/strict-json.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import type { RequestSpan } from '../telemetry/spans.ts'
 import type { Actor } from '../work/work.ts'
+import { allowedMethods } from './allowed-methods.ts'
 import { type Answer, type Caller, identifiedOnce, type Showing } from './answer.ts'
 import type { Rails } from './asking.ts'
 import { correlationIdOf } from './correlation.ts'
@@ -183,6 +184,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   const observers = { metrics: parts.metrics ?? createMetrics(), onRejected: parts.onRejected ?? (() => {}) }
   if (listener === 'api') observers.metrics.watchPool(() => parts.database.stats())
   const app = createInstance(parts, observers)
+  const methodsAt = allowedMethods(app)
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)
   const { count: countRequest, requireWorthReading } = requestCounter()
@@ -292,8 +294,12 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
       done(error as Error)
     }
   })
-  app.setNotFoundHandler(() => {
-    throw new Problem('route_not_found')
+  app.setNotFoundHandler((request, reply) => {
+    const methods = methodsAt(request.url)
+    // With its own method among them it is no route for another reason, such as an id that is far too long.
+    if (methods.length === 0 || methods.includes(request.method)) throw new Problem('route_not_found')
+    reply.header('allow', methods.join(', '))
+    throw new Problem('method_not_allowed')
   })
 
   for (const each of parts.answers)

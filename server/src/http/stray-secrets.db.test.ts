@@ -93,7 +93,7 @@ describe('a name that may be a secret', () => {
       })
       expect(refused).toMatchObject({
         status: 400,
-        body: { code: 'validation_error', details: [{ in: 'body', field: '[secret]', message: 'is not known here' }] },
+        body: { code: 'validation_error', details: { fields: [{ in: 'body', field: '[secret]', message: 'is not known here' }] } },
       })
       expect(refused.text).not.toContain(name)
       const within = { key: 'k', actions: ['storage.*'], condition: { within: { source_ip: { [name]: 1 } } } }
@@ -101,7 +101,7 @@ describe('a name that may be a secret', () => {
       expect([deep.status, deep.text.includes(name)]).toEqual([400, false])
     }
     const unknown = await live.call('alice', 'GET', '/api/v1/orgs?f3a9c0d17b5e4286a1b0c9d8=1')
-    expect(unknown.body.details).toEqual([{ in: 'query', field: '[secret]', message: 'is not known here' }])
+    expect(unknown.body.details).toEqual({ fields: [{ in: 'query', field: '[secret]', message: 'is not known here' }] })
   })
 
   test('HO-04 every name of ours is told', async () => {
@@ -133,7 +133,7 @@ describe('a secret in a text', () => {
         const refused = await live.call(bearer, operation.method, pathOf(operation.path, params), sending)
         expect(refused).toMatchObject({
           status: 400,
-          body: { code: 'validation_error', details: [{ in: 'body', field: 'reason', message: 'holds a secret' }] },
+          body: { code: 'validation_error', details: { fields: [{ in: 'body', field: 'reason', message: 'holds a secret' }] } },
         })
         expect(refused.text).not.toContain(stray)
         expect(await stored(stray)).toBe(0)
@@ -181,7 +181,7 @@ describe('a secret in a text', () => {
       })
       expect(refused).toMatchObject({
         status: 400,
-        body: { details: [{ in: 'header', field: 'idempotency-key', message: 'holds a secret' }] },
+        body: { details: { fields: [{ in: 'header', field: 'idempotency-key', message: 'holds a secret' }] } },
       })
       expect(refused.text).not.toContain(stray)
       expect((await client.machine_ask({}, headers)).status).toBe(400)

@@ -1,13 +1,12 @@
+import { patternWords } from '@gatehouse/contract/pattern-words'
+import type { FieldFault } from '@gatehouse/contract/problem-details'
 import { uuidPattern } from '@gatehouse/contract/shapes'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
+import { readInstant } from '../kernel/instants.ts'
 
-const yearOne = Date.parse('0001-01-01T00:00:00.000Z')
-/** A day that the calendar has: the pattern alone would let the 99th through, to a database that knows none before the year 1. */
-const isInstant = (text: string): boolean => {
-  const time = Date.parse(text)
-  return time >= yearOne && new Date(time).toISOString() === text
-}
+/** In the one form into which every readable instant was brought before. */
+const isInstant = (text: string): boolean => readInstant(text) === text
 
 const strict = {
   formats: { 'date-time': isInstant },
@@ -67,7 +66,7 @@ export const readIntegers = (schema: object, query: object): void => {
 }
 
 const mostEntries = 50
-const where: Record<string, string> = { body: 'body', params: 'path', querystring: 'query', headers: 'header' }
+const where: Record<string, FieldFault['in']> = { body: 'body', params: 'path', querystring: 'query', headers: 'header' }
 
 /** A word with few digits in it, as names are and secrets are not; also the place in a list. */
 const plainName = /^[A-Za-z_-]*(?:\d[A-Za-z_-]*){0,3}$/
@@ -76,19 +75,25 @@ const plainName = /^[A-Za-z_-]*(?:\d[A-Za-z_-]*){0,3}$/
 export const toldName = (name: string): string => (name.length <= 40 && plainName.test(name) ? name : '[secret]')
 
 /** How an id is asked for, wherever it stands. */
-export const wantedId = 'must be an id (a UUID)'
+export const wantedId = patternWords[uuidPattern]!
+/** How an instant is asked for. */
+const wantedInstant = 'must be a time as RFC 3339 writes it, such as 2026-11-18T05:41:25Z or 2026-11-18T06:41:25.5+01:00'
 const isNoId = ({ keyword, params }: ErrorObject): boolean => keyword === 'pattern' && params.pattern === uuidPattern
 
 /** What is wrong with a field, in words of ours where the validator's would not say what is wanted. */
 const saidOf = (error: ErrorObject): string => {
   if (error.keyword === 'required') return 'is required'
   if (error.keyword === 'additionalProperties') return 'is not known here'
-  return isNoId(error) ? wantedId : (error.message ?? 'is not valid')
+  if (error.keyword === 'enum') return `must be one of: ${(error.params.allowedValues as unknown[]).join(', ')}`
+  if (error.keyword === 'format') return wantedInstant
+  // Never the expression itself: it is for machines.
+  if (error.keyword === 'pattern') return patternWords[error.params.pattern as string] ?? 'has characters that are not allowed here'
+  return error.message ?? 'is not valid'
 }
 
 /** One entry per field: where it is, and what is expected there. What was sent is not repeated. */
-export const validationDetails = (errors: readonly ErrorObject[], part: string | undefined) => {
-  const entries = new Map<string, { in: string; field: string; message: string }>()
+export const validationDetails = (errors: readonly ErrorObject[], part: string | undefined): FieldFault[] => {
+  const entries = new Map<string, FieldFault>()
   for (const error of errors) {
     const { instancePath, keyword, params } = error
     const named =

@@ -70,7 +70,12 @@ export const acceptInvitation: Answering<typeof Op> = async (work, { body }) => 
   const judged = await judging.catch((error: unknown) => {
     if (!isLostAuthority(error)) throw error
     endWithRefusal(work, invitation)
-    throw new Problem('insufficient_permissions', { reason_code: 'permission_denied', detail: 'assignment_ceiling' })
+    throw new Problem('insufficient_permissions', {
+      reason_code: 'permission_denied',
+      action: project ? 'project.member.invite' : 'tenant.user.invite',
+      detail: 'assignment_ceiling',
+      because: 'Whoever sent this invitation may no longer give its role.',
+    })
   })
   await judged.join()
   // Ended meanwhile with somebody's refusal, which takes no lock.

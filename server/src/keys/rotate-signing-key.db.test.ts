@@ -29,7 +29,7 @@ describe('rotation', () => {
     expect(status).toBe(409)
     // The age that is announced, and ten seconds for what was under way.
     const usable_at = new Date(next!.created_at.getTime() + 310_000).toISOString()
-    expect(body).toMatchObject({ code: 'state_conflict', details: { rule: 'next_key_too_new', kid: next!.kid, usable_at } })
+    expect(body).toMatchObject({ code: 'state_conflict', details: { detail: 'next_key_too_new', kid: next!.kid, usable_at } })
     expect(await kidIn('staged')).toBe(next!.kid)
     await live.sql(`update signing_keys set created_at = now() - interval '309 seconds' where state = 'staged'`)
     expect((await rotate()).status).toBe(409)
@@ -229,7 +229,7 @@ describe('the public set', () => {
     expect(body.keys.length).toBeGreaterThan(1)
     for (const key of body.keys) expect(Object.keys(key).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
     expect((await live.call(null, 'GET', '/.well-known/jwks.json?access_token=x')).status).toBe(400)
-    expect((await live.call(null, 'POST', '/.well-known/jwks.json')).status).toBe(404)
+    expect((await live.call(null, 'POST', '/.well-known/jwks.json')).status).toBe(405)
   })
 
   test('HO-04 counts against the limit of where the request comes from', async () => {

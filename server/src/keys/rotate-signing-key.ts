@@ -17,9 +17,9 @@ export const rotateSigningKey =
     const next = keys.find(({ state }) => state === 'staged')
     const former = keys.find(({ state }) => state === 'active')
     tendSoon()
-    if (!next) throw new Problem('state_conflict', { rule: 'no_next_key' })
+    if (!next) throw new Problem('state_conflict', { detail: 'no_next_key' })
     const usable_at = await readUsableAt(work, next)
-    if (usable_at > work.now) throw new Problem('state_conflict', { rule: 'next_key_too_new', kid: next.kid, usable_at })
+    if (usable_at > work.now) throw new Problem('state_conflict', { detail: 'next_key_too_new', kid: next.kid, usable_at })
     // Who is issuing at this moment may have read the former key, and records its token after we have looked.
     const longest_ms = (await readPolicy(work.tx, 'auth.iam_token_issuer.max_ttl_seconds')) * 1000
     const at_least = new Date(Date.parse(work.now) + longest_ms).toISOString()

@@ -64,14 +64,16 @@ const faultsOf = async (live: LiveServer): Promise<string[]> => {
     const before_it = (await live.sql('select id from audit_logs')).map(({ id }) => id)
     const told = await ask()
     if (told.status !== 403 || told.body.details?.reason_code !== reason_code) faults.push(`${what}: ${told.status}`)
-    refusals.set(reason_code, (refusals.get(reason_code) ?? new Set()).add(sameBytes(told)))
+    // Which action was asked for, the caller knows.
+    const asked = `${reason_code} of ${told.body.details?.action}`
+    refusals.set(asked, (refusals.get(asked) ?? new Set()).add(sameBytes(told)))
     const rows = await live.sql('select result, severity, actor_id from audit_logs where id <> all($1)', [before_it])
     const recorded = rows.filter(({ result, severity, actor_id }) => result === 'denied' && severity === 'high' && actor_id === b.id)
     if (rows.length !== 1 || recorded.length !== 1) faults.push(`${what}: recorded ${JSON.stringify(rows)}`)
   }
   if ((await stateOf(live)) !== before) faults.push('something changed')
   // What there is of somebody else's, and what there is not, cannot be told apart.
-  for (const [reason_code, bytes] of refusals) if (bytes.size !== 1) faults.push(`${reason_code} is told in ${bytes.size} ways`)
+  for (const [asked, bytes] of refusals) if (bytes.size !== 1) faults.push(`${asked} is told in ${bytes.size} ways`)
   a.stop()
   b.stop()
   return faults

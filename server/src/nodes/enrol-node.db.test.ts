@@ -219,7 +219,7 @@ describe('requests for certificates', () => {
         .join('\n')}\n-----END CERTIFICATE REQUEST-----\n`
     for (const csr of [pem(der), pem(flipped)]) {
       const told = await node.ask(renewCertificate, { params: { node_id: node.id }, body: { csr } })
-      expect(told.body).toMatchObject({ code: 'invalid_csr', details: { reason: 'signature_not_accepted' } })
+      expect(told.body).toMatchObject({ code: 'invalid_csr', details: { detail: 'signature_not_accepted' } })
       expect(told.status).toBe(400)
     }
     expect((await node.ask(renewCertificate, { params: { node_id: node.id }, body: { csr: pem(Buffer.from(mine.rawData)) } })).status).toBe(

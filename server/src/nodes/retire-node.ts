@@ -19,7 +19,7 @@ export const retireNode =
     const { status, name } = await work.tx.one(lockNode(node.id))
     if (status === 'retired') throw new Problem('state_conflict', { state: 'retired' })
     // Placed there after they had looked; whoever asks again finds it.
-    if ((await work.tx.one(takenBy(node.id))).count > 0) throw new Problem('state_conflict', { rule: 'placed_meanwhile' })
+    if ((await work.tx.one(takenBy(node.id))).count > 0) throw new Problem('state_conflict', { detail: 'placed_meanwhile' })
     await work.tx.one(setRetired(node, work.actor.id, reason, work.now))
     const ended = await work.tx.many(endCertificatesBut(node, { latest: null, kept: 0, reason: 'node retired' }, work.now))
     await work.tx.many(endOpenEnrolments(node, node.id, work.now))

@@ -4,7 +4,7 @@ import { isWeakEd25519 } from '../kernel/weak-keys.ts'
 import { spkiOf } from './issue-certificate.ts'
 import { x509 } from './x509.ts'
 
-const refused = (why: string, cause?: unknown) => new Problem('invalid_csr', { reason: why }, cause)
+const refused = (why: string, cause?: unknown) => new Problem('invalid_csr', { detail: why }, cause)
 
 const parsed = (pem: string): InstanceType<typeof x509.Pkcs10CertificateRequest> => {
   const blocks = pem.match(/-----BEGIN [A-Z0-9 ]+-----/g) ?? []

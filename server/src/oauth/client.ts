@@ -73,11 +73,11 @@ const settled = (client_id: string): string => (isId.test(client_id) ? client_id
 /** How the client says who it is: in one way, and in all places the same. */
 export const presentedBy = (methods: readonly ClientMethod[], shown: Shown): Presented => {
   const [method, another] = methods.filter(({ isTried }) => isTried(shown))
-  if (another) throw new Problem('invalid_request', { reason: 'a client authenticates in one way' })
+  if (another) throw new Problem('invalid_request', { because: 'a client authenticates in one way' })
   if (!method) throw new Problem('token_missing')
   const { client_id, prove } = method.read(shown)
   const id = settled(client_id)
   if (shown.form.client_id !== undefined && settled(shown.form.client_id) !== id)
-    throw new Problem('invalid_request', { reason: 'two clients are named' })
+    throw new Problem('invalid_request', { because: 'two clients are named' })
   return { client_id: id, prove }
 }

@@ -61,7 +61,7 @@ describe('a token that is exchanged', () => {
     expect(event).toMatchObject({ action: 'auth.token.issue', actor_id: owner.service_account_id, metadata: { parent_id: before.jti } })
     expect(await onAll(access_token)).toEqual(['open', 'open'])
     const roles = await bearing(access_token, 'GET', `/api/v1/projects/${auroraHome.project_id}/roles`)
-    expect(roles.body.details).toEqual({ reason_code: 'scope_mismatch' })
+    expect(roles.body.details).toMatchObject({ reason_code: 'scope_mismatch' })
   })
 
   test('TI-17 by another account of the project stays its subject’s, and says and records who acts', async () => {

@@ -8,7 +8,7 @@ import { exchanging } from '../tokens/verify-exchange.ts'
 import { accessToken, audienceIn, type Grant, provedBy } from './grant.ts'
 import type { OAuthParts } from './oauth-parts.ts'
 
-const misshapen = (reason: string) => new Problem('invalid_request', { reason })
+const misshapen = (reason: string) => new Problem('invalid_request', { because: reason })
 
 /** The token that is brought, if the form asks for what there is: an access token for an access token, with the client as who acts. */
 const subjectIn = (form: TokenForm): string => {

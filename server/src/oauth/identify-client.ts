@@ -15,7 +15,7 @@ export const identifyClient =
     const form = body as ClientForm
     if (authorization !== undefined && /^(?:Bearer|DPoP) /i.test(authorization)) {
       if (methods.some(({ isTried }) => isTried({ authorization: undefined, form })))
-        throw new Problem('invalid_request', { reason: 'a client authenticates in one way' })
+        throw new Problem('invalid_request', { because: 'a client authenticates in one way' })
       return identify(shownTokenOf(caller), caller)
     }
     const { client_id, prove } = presentedBy(methods, { authorization, form, fresh: caller.fresh })

@@ -78,10 +78,10 @@ describe('a credential of a runtime’s operator', () => {
     const [by_owner, by_admin, by_member, by_platform] = await Promise.all(['alice', 'adam', 'anna', 'ada'].map((who) => make(id, {}, who)))
     expect(by_owner!.status).toBe(201)
     for (const beyond of [by_admin!, by_platform!]) {
-      expect([beyond.status, beyond.body.details]).toEqual([403, { reason_code: 'permission_denied', detail: 'assignment_ceiling' }])
+      expect([beyond.status, beyond.body.details]).toMatchObject([403, { reason_code: 'permission_denied', detail: 'assignment_ceiling' }])
       expect(beyond.text).not.toContain('ghro_')
     }
-    expect([by_member!.status, by_member!.body.details]).toEqual([403, { reason_code: 'permission_denied' }])
+    expect([by_member!.status, by_member!.body.details]).toMatchObject([403, { reason_code: 'permission_denied' }])
     expect(await list(id)).toHaveLength(1)
     // To see and to revoke them gives nothing away.
     expect((await revoke(id, by_owner!.body.key_id, 'adam')).status).toBe(204)

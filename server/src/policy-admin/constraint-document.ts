@@ -32,7 +32,7 @@ const repeated = (list: readonly unknown[], field: string): Fault[] =>
   list.flatMap((item, index) => (list.indexOf(item) < index ? [fault(`${field}/${index}`, 'is there already')] : []))
 
 const faultOfName = (named: string, scope_type: PolicyScopeType): string | undefined => {
-  if (!isGroup(named) && !isAction(named)) return 'is not an action'
+  if (!isGroup(named) && !isAction(named)) return 'is not a known action'
   const covered = coveredBy([named])
   if (covered.length === 0) return isGroup(named) ? 'matches no action that can be constrained' : 'cannot be constrained'
   const isBeyond = isGroup(named) ? covered.every(isForGlobalRules) : covered.some(isForGlobalRules)

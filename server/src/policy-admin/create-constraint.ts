@@ -23,7 +23,7 @@ export const createConstraint: Verb<ScopeParams, unknown, Input<typeof Op>['body
     reason = null,
   } = body
   // Each decision judges all rules of its chain: what is unbounded would make all of them slow.
-  if ((await work.tx.many(currentConstraints(scope, null, most))).length === most) throw new Problem('state_conflict', { maximum: most })
+  if ((await work.tx.many(currentConstraints(scope, null, most))).length === most) throw new Problem('state_conflict', { limit: most })
   requireSound({ actions, condition, time_zone }, scope)
   return writeConstraintVersion(work, scope, 'policy.constraint.create', {
     id: newId('constraint'),

@@ -270,7 +270,7 @@ describe('who may', () => {
 describe('refused', () => {
   const invalid = (...fields: string[]) => ({
     status: 400,
-    body: { code: 'validation_error', details: fields.map((field) => ({ in: 'body', field })) },
+    body: { code: 'validation_error', details: { fields: fields.map((field) => ({ in: 'body', field })) } },
   })
   const refused: [what: string, changed: object, ...fields: string[]][] = [
     ['a test of nothing', { condition: { in: {} } }, 'condition/in'],
@@ -408,7 +408,7 @@ test('D10 a scope has at most 200 constraints at a time', async () => {
   )
   const body = { key: 'one-more', actions: ['tenant.billing.read'], condition: {}, state: 'disabled' as const }
   const refused = await live.ask('bella', createOrganizationConstraint, { params: { org_id: org.borealis }, body })
-  expect([refused.status, refused.body.code, refused.body.details]).toEqual([409, 'state_conflict', { maximum: 200 }])
+  expect([refused.status, refused.body.code, refused.body.details]).toEqual([409, 'state_conflict', { limit: 200 }])
   await live.sql(`delete from policy_constraints where key = 'many-1'`)
   expect((await live.ask('bella', createOrganizationConstraint, { params: { org_id: org.borealis }, body })).status).toBe(201)
 })

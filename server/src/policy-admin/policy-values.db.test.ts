@@ -206,7 +206,7 @@ describe('refused, and nothing changes', () => {
   const refused = async (person: string, place: string, key: string, value: unknown, rule: string, request: string) => {
     const before = await state()
     const answer = await put(person, place, key, { value }, request)
-    expect(answer).toMatchObject({ status: 400, body: { code: 'policy_out_of_bounds', details: { rule } } })
+    expect(answer).toMatchObject({ status: 400, body: { code: 'policy_out_of_bounds', details: { detail: rule } } })
     expect(await state()).toEqual(before)
     return live.auditOf(request)
   }
@@ -278,7 +278,7 @@ describe('refused, and nothing changes', () => {
     for (const key of ['\u0430uth.service_account_token_ttl_seconds', ttl.toUpperCase(), '__proto__', `${ttl} `, 'x'.repeat(101)])
       expect(await put('ada', platform, encodeURIComponent(key), { value: 1 })).toMatchObject({
         status: 400,
-        body: { code: 'validation_error', details: [{ in: 'path', field: 'key' }] },
+        body: { code: 'validation_error', details: { fields: [{ in: 'path', field: 'key' }] } },
       })
   })
 
@@ -293,7 +293,10 @@ describe('refused, and nothing changes', () => {
     ])
       expect(await send(raw)).toMatchObject({ status: 400, body: { code: 'invalid_request' } })
     expect(await send(JSON.stringify({ value: 'x'.repeat(1_000_000) }))).toMatchObject({ status: 413, body: { code: 'body_too_large' } })
-    expect(await send('{}')).toMatchObject({ status: 400, body: { code: 'validation_error', details: [{ in: 'body', field: 'value' }] } })
+    expect(await send('{}')).toMatchObject({
+      status: 400,
+      body: { code: 'validation_error', details: { fields: [{ in: 'body', field: 'value' }] } },
+    })
     for (const more of [
       { scope_type: 'global' },
       { tenant_id: org.aurora },

@@ -16,7 +16,7 @@ export const removePolicyValue: Verb<ScopeParams & { readonly key: string }, unk
   if (!isPolicyKey(key)) throw new Problem('policy_not_found')
   // A limit that is missing refuses every request that needs it, perhaps this one's opposite too.
   if (scope.scope_type === 'global' && definitionOf(key).default !== undefined)
-    throw new Problem('state_conflict', { rule: 'must_have_value' })
+    throw new Problem('state_conflict', { detail: 'must_have_value' })
   const ended = await work.tx.maybe(endValue(scope, key, work.actor.id, work.now))
   if (!ended) throw new Problem('policy_not_found')
   record(work, {

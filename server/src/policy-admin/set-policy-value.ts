@@ -23,12 +23,12 @@ const mostLetters = 16_384
  */
 const requireWithin = (key: PolicyKey, { scope_type }: PolicyScope, value: unknown, wider: readonly CurrentValue[]): void => {
   const { type, bounds, scopes, direction } = definitionOf(key)
-  if (!scopes.includes(scope_type)) throw new Problem('policy_out_of_bounds', { rule: 'scope', scopes })
-  if (parsePolicyValue(key, value) === undefined) throw new Problem('policy_out_of_bounds', { rule: 'definition', type, bounds })
-  if (JSON.stringify(value).length > mostLetters) throw new Problem('policy_out_of_bounds', { rule: 'length', maximum: mostLetters })
+  if (!scopes.includes(scope_type)) throw new Problem('policy_out_of_bounds', { detail: 'scope', scopes: [...scopes] })
+  if (parsePolicyValue(key, value) === undefined) throw new Problem('policy_out_of_bounds', { detail: 'definition', type, bounds })
+  if (JSON.stringify(value).length > mostLetters) throw new Problem('policy_out_of_bounds', { detail: 'length', limit: mostLetters })
   const limit = direction.startsWith('tighten_') ? effectiveValue(key, wider) : undefined
   if (limit && !isAsStrict(direction, value, limit.value))
-    throw new Problem('policy_out_of_bounds', { rule: direction, limit: limit.value, limit_scope: limit.scope_type })
+    throw new Problem('policy_out_of_bounds', { detail: direction, limit: limit.value, limit_scope: limit.scope_type })
 }
 
 type Setting = Input<typeof Op>['body'] & { readonly operator?: string }

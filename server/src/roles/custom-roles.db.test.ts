@@ -307,22 +307,22 @@ test('RP-08 a built-in role is disabled and enabled by the platform; the superad
 })
 
 test('RP-23 a role for service accounts holds only what is fit for them, and is of a project', async () => {
-  expect((await make('tenant', ['tenant.read'], { assignable_to_service_accounts: true })).status).toBe(400)
-  expect((await make('project', ['project.member.invite'], { assignable_to_service_accounts: true })).body.details?.[0]?.message).toContain(
-    'project.member.invite',
-  )
+  expect((await make('tenant', ['tenant.read'], { is_assignable_to_service_accounts: true })).status).toBe(400)
+  expect(
+    (await make('project', ['project.member.invite'], { is_assignable_to_service_accounts: true })).body.details?.fields?.[0]?.message,
+  ).toContain('project.member.invite')
   const { body: role } = await make('project', ['allocation.read', 'project.member.invite'])
   expect(
     (
       await live.ask('amara', updateProjectRole, {
         params: { project_id: project.aurora, role_id: role.id },
-        body: { assignable_to_service_accounts: true, expected_version: 1, ...because },
+        body: { is_assignable_to_service_accounts: true, expected_version: 1, ...because },
       })
     ).status,
   ).toBe(400)
   const fit = await live.ask('amara', updateProjectRole, {
     params: { project_id: project.aurora, role_id: role.id },
-    body: { assignable_to_service_accounts: true, permissions: ['allocation.read'], expected_version: 1, ...because },
+    body: { is_assignable_to_service_accounts: true, permissions: ['allocation.read'], expected_version: 1, ...because },
   })
   expect(fit.body).toMatchObject({ is_assignable_to_service_accounts: true, version: 2 })
 })

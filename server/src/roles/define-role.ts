@@ -25,17 +25,17 @@ export const lockCustomRole = async (work: Work, scope: RoleScope, role_id: stri
 
 export const createRole: Created = async (work, { params, body }) => {
   const scope = await authorizeDefine(work, params)
-  const { name, description = null, assignable_to_service_accounts = false, reason = null } = body
-  if (assignable_to_service_accounts && scope.tier === 'tenant')
+  const { name, description = null, is_assignable_to_service_accounts = false, reason = null } = body
+  if (is_assignable_to_service_accounts && scope.tier === 'tenant')
     throw new Problem('validation_error', [
-      { in: 'body', field: 'assignable_to_service_accounts', message: 'service accounts live in projects' },
+      { in: 'body', field: 'is_assignable_to_service_accounts', message: 'service accounts live in projects' },
     ])
-  const permissions = requireGrantable(body.permissions, scope.tier, assignable_to_service_accounts)
+  const permissions = requireGrantable(body.permissions, scope.tier, is_assignable_to_service_accounts)
   // Who reads the name must know whose role it is.
   if (isBuiltinRole(name)) throw new Problem('role_already_exists')
   const [id, version_id] = [newId('role'), newId('role_version')]
   await work.tx.one(
-    insertRole(scope, { id, version_id, name, description, is_for_service_accounts: assignable_to_service_accounts }, work.now),
+    insertRole(scope, { id, version_id, name, description, is_for_service_accounts: is_assignable_to_service_accounts }, work.now),
   )
   await work.tx.one(insertVersion(scope, { id: version_id, role_id: id, version: 1, permissions, reason }, work.actor.id, work.now))
   record(work, {
@@ -43,7 +43,7 @@ export const createRole: Created = async (work, { params, body }) => {
     resource_type: 'role',
     resource_id: id,
     ...recordedIn(scope),
-    metadata: { role_id: id, name, version: 1, permissions, assignable_to_service_accounts, reason },
+    metadata: { role_id: id, name, version: 1, permissions, is_assignable_to_service_accounts, reason },
   })
   return work.tx.one(findRole(scope, id))
 }
@@ -53,10 +53,10 @@ export const updateRole: Updated = async (work, { params, body }) => {
   const scope = await authorizeDefine(work, params, params.role_id)
   const role = await lockCustomRole(work, scope, params.role_id)
   if (body.expected_version !== role.version) throw new Problem('version_conflict', { version: role.version })
-  const is_for_service_accounts = body.assignable_to_service_accounts ?? role.is_assignable_to_service_accounts
+  const is_for_service_accounts = body.is_assignable_to_service_accounts ?? role.is_assignable_to_service_accounts
   if (is_for_service_accounts && scope.tier === 'tenant')
     throw new Problem('validation_error', [
-      { in: 'body', field: 'assignable_to_service_accounts', message: 'service accounts live in projects' },
+      { in: 'body', field: 'is_assignable_to_service_accounts', message: 'service accounts live in projects' },
     ])
   const permissions = body.permissions ? requireGrantable(body.permissions, scope.tier, is_for_service_accounts) : role.permissions
   requireFitting(permissions, is_for_service_accounts)
@@ -76,7 +76,7 @@ export const updateRole: Updated = async (work, { params, body }) => {
       name: role.name,
       version,
       permissions,
-      assignable_to_service_accounts: is_for_service_accounts,
+      is_assignable_to_service_accounts: is_for_service_accounts,
       reason: body.reason,
     },
   })

@@ -28,7 +28,11 @@ const graceSeconds = async (work: Work): Promise<number> => {
     return await readPolicy(work.tx, graceWindow)
   } catch (error) {
     if (error instanceof Problem && error.code === 'policy_unavailable')
-      throw new Problem('invalid_request', { reason: `block_new_only needs a value of the policy ${graceWindow}` }, error)
+      throw new Problem(
+        'invalid_request',
+        { policy: graceWindow, because: `block_new_only needs a value of the policy ${graceWindow}` },
+        error,
+      )
     throw error
   }
 }

@@ -16,7 +16,7 @@ export const requireOwnerMayGo = (work: Work, by: Authority, owners: readonly Ow
   const { facts, may_override } = by
   const isOwner = facts.tenant.allowed.has(assignAny) || facts.project.allowed.has(assignAny)
   if (!isOwner && !may_override && work.actor.id !== user_id)
-    throw new Problem('insufficient_permissions', { reason_code: 'permission_denied', detail: 'assignment_ceiling' })
+    throw new Problem('insufficient_permissions', { reason_code: 'permission_denied', action: assignAny, detail: 'assignment_ceiling' })
   // Somebody who is disabled cannot look after anything.
   if (!owners.some(({ principal_id, is_disabled }) => principal_id !== user_id && !is_disabled)) throw new Problem('last_owner')
 }

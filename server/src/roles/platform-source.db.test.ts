@@ -111,7 +111,7 @@ describe('RP-25 where platform roles come from', () => {
     await setSource('transition')
     expect(await decided('anna')).toMatchObject({ decision: 'allow', applied_scope: 'global' })
     await live.sql(`update users set disabled_at = now(), disabled_by = id, disable_reason = 'test' where id = $1`, [user('anna')])
-    expect((await people('anna')).body.details).toEqual({ reason_code: 'actor_disabled' })
+    expect((await people('anna')).body.details).toMatchObject({ reason_code: 'actor_disabled' })
   })
 
   test('who has the same in both places, or nothing in either, is not warned of', async () => {
@@ -226,7 +226,7 @@ describe('RP-20 the last superadmin stays, by whatever source', () => {
     expect((await disable('anna', 'anna')).body.code).toBe('last_owner')
     const bind = (whom: string, role_name: string) =>
       ask('anna', 'POST', '/api/v1/admin/platform-roles/bindings', { principal_type: 'user', principal_id: user(whom), role_name })
-    expect((await bind('anna', 'platform_ops')).body).toMatchObject({ code: 'role_not_assignable', details: { rule: 'last_superadmin' } })
+    expect((await bind('anna', 'platform_ops')).body).toMatchObject({ code: 'role_not_assignable', details: { detail: 'last_superadmin' } })
     expect((await bind('arne', 'platform_superadmin')).status).toBe(201)
     expect((await bind('anna', 'platform_ops')).status).toBe(201)
     expect((await people('anna')).status).toBe(403)
@@ -236,13 +236,13 @@ describe('RP-20 the last superadmin stays, by whatever source', () => {
   test('a source in which nobody would be left is not set', async () => {
     const set = (by: string, value: string) => ask(by, 'PUT', `/api/v1/admin/policies/values/${key}`, { value, reason: 'cutover' })
     for (const name of ['ada', 'grace']) await setColumn(name, 'user')
-    expect((await set('ada', 'users_role')).body).toMatchObject({ code: 'policy_out_of_bounds', details: { rule: 'last_superadmin' } })
+    expect((await set('ada', 'users_role')).body).toMatchObject({ code: 'policy_out_of_bounds', details: { detail: 'last_superadmin' } })
     expect((await set('ada', 'transition')).status).toBe(200)
     for (const name of ['ada', 'grace']) await endAll(name)
     await setColumn('anna', 'admin')
     expect((await set('anna', 'bindings')).body).toMatchObject({ code: 'policy_out_of_bounds' })
     expect((await set('anna', 'users_role')).status).toBe(200)
-    expect((await set('anna', 'Bindings')).body).toMatchObject({ code: 'policy_out_of_bounds', details: { rule: 'definition' } })
+    expect((await set('anna', 'Bindings')).body).toMatchObject({ code: 'policy_out_of_bounds', details: { detail: 'definition' } })
   })
 })
 

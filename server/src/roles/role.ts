@@ -1,5 +1,5 @@
 import type { GivenPermission } from '@gatehouse/contract/roles'
-import { type Action, actions, isGrantable } from '../authz/actions.ts'
+import { type Action, actions, isAction, isGrantable } from '../authz/actions.ts'
 import { Problem } from '../kernel/problem.ts'
 
 const keyOf = (given: GivenPermission): string => (typeof given === 'string' ? given : given.key)
@@ -21,6 +21,7 @@ export const requireGrantable = (
 ): Action[] => {
   const keys = given.map(keyOf)
   return keys.map((key, index) => {
+    if (!isAction(key)) return refuse(index, key, 'is not a known permission')
     if (!isGrantable(key, tier)) return refuse(index, key, `cannot be given by a role of this tier`)
     if (is_for_service_accounts && !actions[key].fit_for_service_accounts) return refuse(index, key, 'is not fit for service accounts')
     if (keys.indexOf(key) !== index) return refuse(index, key, 'is named twice')

@@ -69,7 +69,7 @@ export const planUpgrade = async (
   const to = await work.tx.maybe(findVersion(role.id, to_version))
   if (!from || !to) throw new Problem('role_not_found')
   const { count } = await work.tx.one(countOnVersion(scope, from.id))
-  if (count > most) throw new Problem('state_conflict', { bindings: count, at_most: most })
+  if (count > most) throw new Problem('state_conflict', { detail: 'too_many_bindings', count, limit: most })
 
   const held = await work.tx.many(heldBesideVersion(scope, from.id))
   const byPrincipal = Map.groupBy(held, ({ principal_type, principal_id }) => `${principal_type} ${principal_id}`)

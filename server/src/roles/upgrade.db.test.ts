@@ -246,7 +246,7 @@ describe.for(['tenant', 'project'] as const)('a bulk upgrade in a %s', (tier) =>
     const { body: seen } = await preview(tier, 'grace', role, [1, 2])
     expect(seen.changes.map(({ gains }: Change) => gains)).toEqual([[b], []])
     const refused = await upgrade(tier, 'grace', role, [1, 2], seen.preview_hash)
-    expect([refused.status, refused.body.details]).toEqual([403, { reason_code: 'permission_denied', detail: 'override_self_grant' }])
+    expect([refused.status, refused.body.details]).toMatchObject([403, { reason_code: 'permission_denied', detail: 'override_self_grant' }])
     const done = await upgrade(tier, 'ada', role, [1, 2], seen.preview_hash, { 'x-request-id': `override-${tier}` })
     expect([done.status, done.body]).toEqual([200, { moved: 2 }])
     expect(await live.auditOf(`override-${tier}`)).toMatchObject([{ severity: 'high', tenant_id: org.aurora }])
@@ -258,7 +258,7 @@ describe.for(['tenant', 'project'] as const)('a bulk upgrade in a %s', (tier) =>
 
 test('RP-23 a service account is not carried to a version that is not fit for it', async () => {
   const role = await define('project', ['project.member.invite'])
-  const body = { permissions: ['storage.read'], assignable_to_service_accounts: true, expected_version: 1, reason: 'fit' }
+  const body = { permissions: ['storage.read'], is_assignable_to_service_accounts: true, expected_version: 1, reason: 'fit' }
   expect((await askIn('project', 'amara', roles.update, { params: { role_id: role }, body })).status).toBe(200)
   const account = await live.ask('amara', createServiceAccount, {
     params: { project_id: project.aurora },

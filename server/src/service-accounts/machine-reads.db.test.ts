@@ -90,14 +90,14 @@ describe('in its own project', () => {
     const { status, body } = await ask(operation.method, pathOf(operation.path, params))
     // Only admins read policy and the record, and no role of an admin's is for machines.
     const isAdmins = operation.actions.some((key) => ['project.policy.read', 'project.audit.read'].includes(key))
-    expect([status, body.details]).toEqual(isAdmins ? [403, { reason_code: 'permission_denied' }] : [200, undefined])
+    expect([status, body.details]).toMatchObject(isAdmins ? [403, { reason_code: 'permission_denied' }] : [200, undefined])
   })
 
   test('RP-23 a custom role that is for service accounts lets it read policy and the record, and the record names it', async () => {
     const role = {
       name: 'auditor-machine',
       permissions: ['project.policy.read', 'project.audit.read'],
-      assignable_to_service_accounts: true,
+      is_assignable_to_service_accounts: true,
     }
     const { body: made } = await live.ask('amara', createProjectRole, { params: { project_id: project.aurora }, body: role })
     const binding = { principal_type: 'service_account', principal_id: machine.account_id, role_id: made.id } as const
@@ -119,7 +119,7 @@ describe('in its own project', () => {
 
   test('TI-25 a refusal in its own project stands in the record of its tenant', async () => {
     const refused = await ask('GET', `${training}/policies/values`, undefined, machine.bearer, { 'x-request-id': 'machine-refused' })
-    expect(refused.body.details).toEqual({ reason_code: 'permission_denied' })
+    expect(refused.body.details).toMatchObject({ reason_code: 'permission_denied' })
     expect(await live.auditOf('machine-refused')).toMatchObject([
       { actor_type: 'service_account', actor_id: machine.account_id, result: 'denied', tenant_id: org.aurora, project_id: project.aurora },
     ])
@@ -137,7 +137,7 @@ describe('in its own project', () => {
       params: { project_id: project.aurora, service_account_id: other.account_id },
       body: { reason: 'r' },
     })
-    expect(await read()).toEqual([403, 'insufficient_permissions', { reason_code: 'actor_disabled' }])
+    expect(await read()).toMatchObject([403, 'insufficient_permissions', { reason_code: 'actor_disabled' }])
     await live.ask('aldo', enableServiceAccount, {
       params: { project_id: project.aurora, service_account_id: other.account_id },
       body: { reason: 'r' },
@@ -179,7 +179,7 @@ describe('anywhere else', () => {
       for (const elsewhere of [strange, { project_id: serviceAccountOf('nowhere'), org_id: serviceAccountOf('nowhere') }]) {
         const changed = { ...params, ...Object.fromEntries(Object.entries(elsewhere).filter(([name]) => name in params)) }
         const refused = await ask(operation.method, pathOf(operation.path, changed), body)
-        expect([refused.status, refused.body.details]).toEqual([403, { reason_code: 'scope_mismatch' }])
+        expect([refused.status, refused.body.details]).toMatchObject([403, { reason_code: 'scope_mismatch' }])
       }
     },
   )
@@ -196,7 +196,7 @@ describe('anywhere else', () => {
     const before = await rows()
     for (const { operation, params, body } of closed) {
       const { status, body: said } = await ask(operation.method, pathOf(operation.path, params), body)
-      expect([operation.id, status, said.details]).toEqual([operation.id, 403, { reason_code: 'permission_denied' }])
+      expect([operation.id, status, said.details]).toMatchObject([operation.id, 403, { reason_code: 'permission_denied' }])
     }
     expect(await rows()).toEqual(before)
   })
@@ -233,7 +233,7 @@ describe('anywhere else', () => {
     expect((await ask('GET', training, undefined, token)).status).toBe(200)
     expect((await live.ask('ada', listUsers)).status).toBe(200)
     const refused = await ask('GET', '/api/v1/admin/users', undefined, token)
-    expect([refused.status, refused.body.details]).toEqual([403, { reason_code: 'permission_denied' }])
+    expect([refused.status, refused.body.details]).toMatchObject([403, { reason_code: 'permission_denied' }])
     const decided = await ask('POST', '/api/v1/authz/decisions', { action: 'platform.admin', resource: { type: 'platform' } }, token)
     expect([decided.status, decided.body.decision, decided.body.reason_code]).toEqual([200, 'deny', 'scope_mismatch'])
   })

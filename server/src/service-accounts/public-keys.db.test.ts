@@ -103,7 +103,7 @@ const refused: [what: string, jwk: object][] = [
 test.each(refused)('TI-13 %s is not taken for a key', async (_what, public_jwk) => {
   const { status, body } = await make({ public_jwk })
   expect([status, body.code]).toEqual([400, 'validation_error'])
-  expect(body.details!.every(({ field }) => field.startsWith('public_jwk'))).toBe(true)
+  expect(body.details!.fields!.every(({ field }) => field.startsWith('public_jwk'))).toBe(true)
 })
 
 test('TI-11 whoever sends the private part is refused, is not answered with it, and leaves nothing behind', async () => {

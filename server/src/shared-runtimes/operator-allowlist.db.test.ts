@@ -96,7 +96,7 @@ describe('the allowlist by default', () => {
       const sending = sendingOf(each, body)
       const headers = { ...sending.headers, authorization: `Bearer ${others}` }
       const { status, body: told } = await live.call(null, each.method, path, { ...sending, headers })
-      expect([each.id, status, told.details]).toEqual([each.id, 403, { reason_code: 'scope_mismatch' }])
+      expect([each.id, status, told.details]).toMatchObject([each.id, 403, { reason_code: 'scope_mismatch' }])
     }
   })
 

@@ -10,7 +10,7 @@ import { insertSshKey, type KeyOwner, keysSoFar } from './ssh-key-queries.ts'
 import { type PublicKey, type Refusal, readPublicKey } from './ssh-public-key.ts'
 
 /** What is refused is told by a word of ours: the text may be anything, and was perhaps never meant for us. */
-const refused = (reason: Refusal) => new Problem('invalid_key', { reason })
+const refused = (reason: Refusal) => new Problem('invalid_key', { detail: reason })
 
 const keyIn = (text: string) => {
   const read = readPublicKey(text)

@@ -329,7 +329,7 @@ describe('a text that is no key', () => {
   test.for([[null], [7], [{}], [[]], [{ kty: 'OKP', d: 'x' }], [['ssh-ed25519']]])('SG-14 %j does not fit the schema', async ([value]) => {
     expect(await register('asha', own, value)).toMatchObject({
       status: 400,
-      body: { code: 'validation_error', details: [{ in: 'body', field: 'public_key' }] },
+      body: { code: 'validation_error', details: { fields: [{ in: 'body', field: 'public_key' }] } },
     })
   })
 
@@ -343,7 +343,7 @@ describe('a text that is no key', () => {
     for (const { text } of privateKeyTexts(secret)) {
       const headers = { 'idempotency-key': randomBytes(8).toString('hex') }
       const answer = await live.ask('asha', createSshKey, { body: { name, public_key: text }, headers, base: url })
-      expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_key', details: { reason: 'private_key' } } })
+      expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_key', details: { detail: 'private_key' } } })
       expect(answer.text).not.toContain(secret)
     }
     const spellings = [secret, Buffer.from(secret).toString('base64').slice(4, -4), Buffer.from(secret).toString('hex')]
@@ -363,7 +363,7 @@ describe('a text that is no key', () => {
     const texts = [...privateKeyTexts().map(({ text }) => ({ reason: text.replaceAll('\n', ' ') })), { name: pem!.text.split('\n')[0]! }]
     for (const text of texts) {
       const { status, body } = await live.ask('asha', createSshKey, { body: { name, public_key: newKeyLine(), ...text } })
-      expect([status, body.code, body.details?.[0]?.message]).toEqual([400, 'validation_error', 'holds a secret'])
+      expect([status, body.code, body.details?.fields?.[0]?.message]).toEqual([400, 'validation_error', 'holds a secret'])
     }
   })
 })

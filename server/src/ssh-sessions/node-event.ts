@@ -1,4 +1,5 @@
 import type { NodeEvent } from '@gatehouse/contract/node-events'
+import type { FieldFault } from '@gatehouse/contract/problem-details'
 import { Problem } from '../kernel/problem.ts'
 
 /** What happened, with all that belongs to its kind. */
@@ -19,7 +20,7 @@ export const requireWhole = (events: readonly NodeEvent[]): readonly Happening[]
   const faults = events.flatMap((event, index) =>
     needed[event.kind]
       .filter((member) => event[member] === undefined)
-      .map((member) => ({ in: 'body', field: `events/${index}/${member}`, message: `is required of ${event.kind}` })),
+      .map((member): FieldFault => ({ in: 'body', field: `events/${index}/${member}`, message: `is required of ${event.kind}` })),
   )
   if (faults.length > 0) throw new Problem('validation_error', faults)
   return events as readonly Happening[]

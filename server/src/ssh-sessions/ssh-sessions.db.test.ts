@@ -278,7 +278,7 @@ describe('what is repeated, late or wrong', () => {
     for (const { status, body } of answers)
       expect([status, { ...body, correlation_id: '' }]).toEqual([
         403,
-        { ...answers[0]!.body, correlation_id: '', details: { reason_code: 'scope_mismatch' } },
+        { ...answers[0]!.body, correlation_id: '', details: { reason_code: 'scope_mismatch', action: 'node.task.report' } },
       ])
     expect((await refusals()).slice(before)).toMatchObject(
       answers.map(() => ({ severity: 'high', reason_code: 'scope_mismatch', actor_type: 'node_agent' })),
@@ -306,7 +306,7 @@ describe('what is repeated, late or wrong', () => {
     const endless = happened('session_ended', id, { session_id: 'k.1', fingerprint: his.fingerprint })
     const answered = await tell([without, endless, happened('drift_restored', id)])
     expect([answered.status, answered.body.code]).toEqual([400, 'validation_error'])
-    expect(answered.body.details?.map(({ field }) => field)).toEqual(['events/0/session_id', 'events/1/end', 'events/2/found'])
+    expect(answered.body.details?.fields?.map(({ field }) => field)).toEqual(['events/0/session_id', 'events/1/end', 'events/2/found'])
     for (const wrong of [{ generation: 2 ** 60 }, { at: '2026-02-31T00:00:00.000Z' }, { session_id: '../../x' }, { source_ip: 'x; rm' }])
       expect((await tell([began(id, 'k.1', his.fingerprint, wrong)])).status).toBe(400)
     expect(await listed(id)).toEqual([])

@@ -20,7 +20,7 @@ export const rotateTaskSigner =
     const next = versions.find(({ state }) => state === 'staged')
     const former = versions.find(({ state }) => state === 'active')
     tendSoon()
-    if (!next) throw new Problem('state_conflict', { rule: 'no_next_key' })
+    if (!next) throw new Problem('state_conflict', { detail: 'no_next_key' })
     const at_least = new Date(Date.parse(work.now) + task_lifetime_ms + settling_ms).toISOString()
     const past = former && (await work.tx.one(beginGraceOfSigner(platform, former.kid, at_least)))
     const active = await work.tx.one(activateSigner(platform, next.kid, work.now))

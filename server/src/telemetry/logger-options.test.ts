@@ -40,7 +40,7 @@ const databaseError = () =>
 
 test('AU-06 an error keeps its kind, place and causes, and nothing of the row it is about', () => {
   const { log, lines, parsed } = logger()
-  log.error({ err: new Problem('dependency_unavailable', { canary }, new Error('outer', { cause: databaseError() })) }, 'failed')
+  log.error({ err: new Problem('dependency_unavailable', { because: canary }, new Error('outer', { cause: databaseError() })) }, 'failed')
   const { err } = parsed()[0]
   expect(err).toMatchObject({ type: 'Problem', code: 'dependency_unavailable', cause: { message: 'outer', cause: { code: '23505' } } })
   expect(err.cause.cause).toMatchObject({ type: 'DatabaseError', constraint: 'users_once' })

@@ -48,7 +48,7 @@ describe('a live token', () => {
     const { token } = await machine.mint()
     for (const other of [project.borealis, newId('project')]) {
       const { status, body } = await sent(token, 'GET', `/api/v1/projects/${other}/role-bindings`)
-      expect([status, body.details]).toEqual([403, { reason_code: 'scope_mismatch' }])
+      expect([status, body.details]).toMatchObject([403, { reason_code: 'scope_mismatch' }])
     }
   })
 
@@ -257,7 +257,7 @@ describe('what ends a token', () => {
     await set('disabled', `disabled_at = now(), disabled_by = '${user('ada')}', disable_reason = 'x'`)
     const listing = () => sent(token, 'GET', `/api/v1/projects/${project.aurora}/role-bindings`)
     const { status, body } = await listing()
-    expect([status, body.code, body.details]).toEqual([403, 'insufficient_permissions', { reason_code: 'actor_disabled' }])
+    expect([status, body.code, body.details]).toMatchObject([403, 'insufficient_permissions', { reason_code: 'actor_disabled' }])
     expect(await opens(token)).not.toBe('allow')
     await set('active', `disabled_at = null, disabled_by = null, disable_reason = null`)
     expect((await listing()).status).toBe(200)
