@@ -7,6 +7,7 @@ import { CopyRefused } from './db/copy/copy-refused.ts'
 import { restore } from './db/copy/restore.ts'
 import { acceptRestore } from './installation/accept-restore.ts'
 import { requireNotBehind } from './installation/compare-heads.ts'
+import { requireKeyKnown } from './installation/require-key-known.ts'
 import { rewrap } from './installation/rewrap.ts'
 import { keysNotRewrapped } from './keys/envelopes.ts'
 import { liveKeys } from './keys/signing-key-queries.ts'
@@ -24,6 +25,7 @@ const readWords = () => {
       options: {
         reason: text,
         anyway: { type: 'boolean' },
+        'checkpoints-lost': { type: 'boolean' },
         user: text,
         role: text,
         key: text,
@@ -67,9 +69,11 @@ const commands: Record<string, (config: Config) => Promise<boolean>> = {
   verify: (config) =>
     within(config, async ({ verify }) => {
       const began = performance.now()
-      const { rows, chains, checkpoints, faults } = await verify()
+      const { rows, chains, checkpoints, faults, accepted } = await verify()
       const seconds = ((performance.now() - began) / 1000).toFixed(1)
-      for (const { sentence } of faults) console.log(sentence)
+      // Given up knowingly, and no fault: whoever compares two runs sees by the epoch which of them is new.
+      for (const { sentence } of accepted) console.log(sentence)
+      for (const { sentence } of faults) console.log(`Fault: ${sentence}`)
       const outcome = faults.length === 0 ? 'nothing was changed' : `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`
       console.log(`${rows} rows in ${chains} chains, compared with ${checkpoints} checkpoints in ${seconds} s: ${outcome}.`)
       return faults.length === 0
@@ -79,6 +83,7 @@ const commands: Record<string, (config: Config) => Promise<boolean>> = {
     within(config, async ({ database, ring, append, checkpoints }) => {
       // What is recorded before a restore is accepted would fork the chains for good.
       await requireNotBehind(database, checkpoints)
+      await requireKeyKnown(database.reader, ring)
       const moved = await rewrap(database, ring, envelopeColumns, append)
       for (const [column, count] of Object.entries(moved)) console.log(`${column}: ${count} sealed anew with ${ring.active_id}`)
       const left = keysNotRewrapped(await database.reader.many(liveKeys()), ring)
@@ -105,7 +110,10 @@ const commands: Record<string, (config: Config) => Promise<boolean>> = {
   'accept-restore': (config) => {
     const reason = values.reason ?? refuse('Say why: --accept --reason "why"')
     return within(config, async ({ database, checkpoints, append }) => {
-      const epoch = await acceptRestore(database, checkpoints, append, reason, values.anyway)
+      const epoch = await acceptRestore(database, checkpoints, append, reason, {
+        isForced: values.anyway,
+        isFileLost: values['checkpoints-lost'],
+      })
       console.log(`Accepted. This is epoch ${epoch}: machine tokens and node states of before do not count.`)
       return true
     })

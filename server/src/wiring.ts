@@ -22,6 +22,7 @@ import { hashedRequests } from './http/idempotency.ts'
 import type { ShownToken } from './http/read-request.ts'
 import { type EnvelopeColumn, installationEnvelopes } from './installation/rewrap.ts'
 import { endInvitations } from './invitations/end-with-membership.ts'
+import { endInvitationsToRole } from './invitations/end-with-role.ts'
 import { invitationRoutes } from './invitations/invitation-routes.ts'
 import type { Secret } from './kernel/secret.ts'
 import { signingKeyEnvelopes } from './keys/envelopes.ts'
@@ -142,7 +143,7 @@ const answersWith = (
 ) => [
   ...principalRoutes(onUserDisabling(signing)),
   ...tenancyRoutes(tenancySubscribersWith(signing)),
-  ...roleRoutes,
+  ...roleRoutes({ onRoleDeleted: [endInvitationsToRole] }),
   ...serviceAccountRoutes,
   ...sshKeyRoutes({ onSshKeyDeleted: [endAccessOfKey(signing)] }),
   ...allocationRoutes(allocationParts(signing), requireTaggable),

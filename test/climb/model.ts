@@ -144,6 +144,9 @@ const changeRole = (state: State, move: MoveOf<'delete' | 'enable'> | MoveOf<'di
   if (move.kind === 'delete')
     return yes(() => {
       role.is_deleted = true
+      // Nobody can accept what is offered with it.
+      for (const invitation of state.invitations.values())
+        if (invitation.role === role.id && invitation.state === 'pending') invitation.state = 'ended'
     })
   const scope = scopeIn(state, move.scope)
   const isOverride = !hasByRole(state, move.by, `${scope.tier}.role.define`, scope)

@@ -19,6 +19,7 @@ let issuer: LocalIssuer
 let folder: string
 let clone: ClonedDatabase
 let keys: string
+let settings: Record<string, string> = {}
 const processes = launcher()
 const clones: ClonedDatabase[] = []
 
@@ -30,6 +31,7 @@ beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-operate-'))
   clone = await newDatabase()
   keys = `one:${key()}`
+  settings = {}
   await seedDevelopment({ databaseUrl: clone.appUrl, issuer: issuer.issuer, keys })
 })
 afterEach(async () => {
@@ -56,6 +58,7 @@ const environment = (database: ClonedDatabase) => ({
   GATEHOUSE_CHECKPOINT_SECONDS: '1',
   DATABASE_URL: database.appUrl,
   DATABASE_OWNER_URL: database.ownerUrl,
+  ...settings,
 })
 
 const bundles = { server: await bundleOf('server'), operate: await bundleOf('operate') }
@@ -130,7 +133,15 @@ describe('an installation and its operator', () => {
       const again = await startServer(fresh)
       expect((await ask(again.url, 'alice', 'PATCH', aurora, { name: `Epoch ${epoch}` })).status).toBe(200)
       expect(await again.stop()).toBe(0)
-      expect(await operate(['verify'], fresh)).toMatchObject({ code: 0 })
+      // The row of after the backup was given up: told with its epoch, and no fault.
+      const gap = expect.stringMatching(`epoch ${epoch}: .*rows \\d+ to \\d+ in the chain of tenant ${seeded.org.aurora} were given up`)
+      expect(await operate(['verify'], fresh)).toMatchObject({ code: 0, text: gap })
+      if (epoch > 3) continue
+      await asSuperuser(fresh.ownerUrl, (client) =>
+        client.query(`delete from audit_logs where chain_id = '${seeded.org.aurora}' and seq = 2`),
+      )
+      const fault = expect.stringMatching(`Fault: In the chain of tenant ${seeded.org.aurora}, row 2 is missing`)
+      expect(await operate(['verify'], fresh)).toMatchObject({ code: 1, text: fault })
     }
   })
 
@@ -157,9 +168,66 @@ describe('an installation and its operator', () => {
     writeFileSync(join(folder, 'checkpoints.jsonl'), '')
     expect(await operate(['verify'])).toMatchObject({ code: 1, text: expect.stringContaining('only 0 are in the checkpoint file') })
     expect(await refusal()).toMatchObject({ code: 1, text: expect.stringContaining('only 0 are in the checkpoint file') })
-    expect(await operate(['accept-restore', '--reason', 'file lost'])).toMatchObject({ code: 0 })
+    expect(await operate(['accept-restore', '--reason', 'file lost'])).toMatchObject({
+      code: 2,
+      text: expect.stringContaining('say --checkpoints-lost'),
+    })
+    expect(await operate(['accept-restore', '--checkpoints-lost', '--reason', 'file lost'])).toMatchObject({ code: 0 })
     expect(await (await startServer()).stop()).toBe(0)
-    expect(await operate(['verify'])).toMatchObject({ code: 0 })
+    // What was accepted is told, and is no fault.
+    expect(await operate(['verify'])).toMatchObject({
+      code: 0,
+      text: expect.stringMatching(/Accepted at .*, epoch 2: reason "file lost"; found: /),
+    })
+  })
+
+  test('HO-08 GATEHOUSE_CHECKPOINT_FILE mistyped → start, accept and rewrap name the path, advise no restore, and leave no file', async () => {
+    expect(await (await startServer()).stop()).toBe(0)
+    const mistyped = join(folder, 'chekpoints', 'checkpoints.jsonl')
+    settings = { GATEHOUSE_CHECKPOINT_FILE: mistyped }
+    const said = expect.stringMatching(`only 0 are in the checkpoint file ${mistyped}. Check the path in GATEHOUSE_CHECKPOINT_FILE`)
+    const refused = await refusal()
+    expect(refused).toMatchObject({ code: 1, text: said })
+    expect(refused.text).not.toContain('--accept')
+    for (const words of [['accept-restore', '--reason', 'as I was told'], ['accept-restore', '--anyway', '--reason', 'r'], ['rewrap']])
+      expect(await operate(words)).toMatchObject({ code: 2, text: said })
+    expect(existsSync(join(folder, 'chekpoints'))).toBe(false)
+    settings = { GATEHOUSE_CHECKPOINT_FILE: folder }
+    expect(await refusal()).toMatchObject({ code: 1, text: expect.stringContaining(`(${folder}) cannot be used: it is a folder.`) })
+    settings = {}
+    expect(await (await startServer()).stop()).toBe(0)
+    expect(lines().every(({ epoch }) => epoch === 1)).toBe(true)
+  })
+
+  test('HO-08 keys:rewrap: a running server does not know the new key → refused with the cause, and nothing is sealed anew', async () => {
+    const server = await startServer()
+    const old = keys
+    const fresh = `two:${key()}`
+    const sealedWith = () =>
+      asSuperuser(
+        clone.ownerUrl,
+        async (client) => (await client.query(`select distinct envelope ->> 'key_id' as id from installation_secrets`)).rows,
+      )
+    keys = `${fresh},${old}`
+    expect(await operate(['rewrap'])).toMatchObject({
+      code: 2,
+      text: expect.stringMatching(/A running server does not know the key two: .*Nothing was changed\./),
+    })
+    expect(await sealedWith()).toEqual([{ id: 'one' }])
+    expect(await server.stop()).toBe(0)
+    // The same id with other bytes is another key.
+    keys = `${old},two:${key()}`
+    const mistaken = await startServer()
+    keys = `${fresh},${old}`
+    expect(await operate(['rewrap'])).toMatchObject({ code: 2, text: expect.stringContaining('does not know the key two') })
+    expect(await mistaken.stop()).toBe(0)
+    keys = `${old},${fresh}`
+    const knowing = await startServer()
+    keys = `${fresh},${old}`
+    expect(await operate(['rewrap'])).toMatchObject({ code: 0 })
+    expect(await sealedWith()).toEqual([{ id: 'two' }])
+    expect((await ask(knowing.url, 'alice', 'PATCH', aurora, { name: 'After' })).status).toBe(200)
+    expect(await knowing.stop()).toBe(0)
   })
 
   test('HO-08 a new key is added, everything sealed anew, the old key taken away', async () => {

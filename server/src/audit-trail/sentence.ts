@@ -50,6 +50,7 @@ const told: Record<string, string> = {
   'invitation.accept': 'accepted an invitation as {role_name}',
   'invitation.create': 'invited {email} as {role_name}',
   'invitation.end': 'ended the invitation of {email}',
+  'invitation.end_with_role': 'ended {count} invitations to the deleted role {role_name}',
   'invitation.end_with_membership': 'ended {count} invitations with the membership of {user_id}',
   'node.agent_version': 'runs version {agent_version} of the agent',
   'node.authority.create': 'made the authority that vouches for nodes',

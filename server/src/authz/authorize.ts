@@ -178,6 +178,7 @@ export type SystemCause =
   | 'sign_in'
   | 'founding'
   | 'membership_cascade'
+  | 'role_cascade'
   | 'scope_cascade'
   | 'development_seed'
   | 'operator_script'

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Secret } from '../kernel/secret.ts'
@@ -36,6 +37,10 @@ export const parseKeyRing = (text: string): KeyRing => {
   if (keys.size !== items.length) throw new KeysRefused('Two key-encryption keys have the same id.')
   return { active_id: items[0]![0], keyOf: (key_id) => keys.get(key_id), ids: [...keys.keys()] }
 }
+
+/** A short name for a key with its id. It tells two keys apart and nothing about either: a key is 32 random bytes. */
+export const printOf = (ring: KeyRing, key_id: string): string =>
+  createHash('sha256').update(`gatehouse key print\n${key_id}\n`).update(ring.keyOf(key_id)!).digest('hex').slice(0, 8)
 
 const developmentKey = /(?:^|[\s,])[^:,\s]+:development-/
 

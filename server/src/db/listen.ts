@@ -16,9 +16,14 @@ export interface ListenOptions {
   readonly onError?: (error: Error) => void
   /** Nobody notifies on a server that was replaced as the primary: its line is silent, though it stands. */
   readonly primary?: PrimaryGuard
+  /** What its process says of itself to whoever looks at the database's sessions. */
+  readonly says?: string
   /** How often somebody looks who has heard nothing. */
   readonly look_ms?: { readonly listening: number; readonly deaf: number }
 }
+
+/** What the line is called in the database's list of sessions; more may follow it. */
+export const listenerName = 'gatehouse-listen'
 
 const retry_ms = 500
 /** A line that is dead without a word would let everybody wait: it is asked so often whether it stands, and has so long to answer. */
@@ -29,10 +34,12 @@ const answer_ms = 2000
 export const listenTo = ({
   url,
   channel,
+  says,
   onError = () => {},
   primary = guardPrimary(),
   look_ms = { listening: 10_000, deaf: 1000 },
 }: ListenOptions): Wakes => {
+  const name = says === undefined ? listenerName : `${listenerName} ${says}`
   const waiting = new Map<string, Set<() => void>>()
   let client: pg.Client | undefined
   let is_listening = false
@@ -76,7 +83,6 @@ export const listenTo = ({
   const connect = async (): Promise<void> => {
     const made = new pg.Client({
       connectionString: url,
-      application_name: 'gatehouse-listen',
       connectionTimeoutMillis: answer_ms,
       query_timeout: answer_ms,
       keepAlive: true,
@@ -88,6 +94,8 @@ export const listenTo = ({
     try {
       await made.connect()
       await requirePrimary(made)
+      // Not as a setting of the connection: the URL may name another, and it would win.
+      await made.query(`select set_config('application_name', $1, false)`, [name])
       await made.query(`listen ${made.escapeIdentifier(channel)}`)
       if (made !== client) return
       is_listening = true

@@ -87,6 +87,10 @@ const spelled = (value: unknown): string => {
 /** A statement as text: a world is written by one message, or most of the time would go into sending. */
 const insert = (table: string, row: Record<string, unknown>) =>
   `insert into ${table} (${Object.keys(row).join(', ')}) values (${Object.values(row).map(spelled).join(', ')})`
+const sets = (row: object) =>
+  Object.entries(row)
+    .map(([column, value]) => `${column} = ${spelled(value)}`)
+    .join(', ')
 const now = () => new Date().toISOString()
 const ended = () => ({ deleted_at: now(), delete_reason: 'over' })
 
@@ -124,7 +128,7 @@ interface CustomRole {
   newer?: readonly string[] | undefined
   ends_by?: string
 }
-const hasCustomRole = (table: Tables, scope: string, person: string, { keys, state = {}, newer, ends_by }: CustomRole) => {
+const hasCustomRole = (table: Tables, scope: string, person: string, { keys, state, newer, ends_by }: CustomRole) => {
   const [id, version, later] = [newId('role'), newId('role_version'), newId('role_version')]
   const versions = [{ id: version, keys }, ...(newer ? [{ id: later, keys: newer }] : [])]
   const definition = {
@@ -133,7 +137,6 @@ const hasCustomRole = (table: Tables, scope: string, person: string, { keys, sta
     [`${table}_id`]: scope,
     name: `custom-${id}`,
     is_builtin: false,
-    ...state,
     current_version_id: versions.at(-1)!.id,
     created_at: now(),
   }
@@ -144,7 +147,8 @@ const hasCustomRole = (table: Tables, scope: string, person: string, { keys, sta
       ...each.keys.map((permission_key) => insert('role_permissions', { role_version_id: each.id, permission_key })),
     ]),
     isBound(table, scope, person, version),
-    // Bound while it was there: nobody is bound to what has ended.
+    // Bound while it was active and there: nobody is bound to what is disabled or has ended.
+    ...(state ? [`update role_definitions set ${sets(state)} where id = '${id}'`] : []),
     ...(ends_by
       ? [`update role_definitions set deleted_at = now(), delete_reason = 'over', deleted_by_user_id = '${ends_by}' where id = '${id}'`]
       : []),

@@ -5,7 +5,7 @@ import { newId } from '../kernel/ids.ts'
 import { systemWork } from '../work/work.ts'
 import { CheckpointsRefused } from './checkpoint.ts'
 import type { CheckpointLog } from './checkpoint-log.ts'
-import { behindCheckpoints } from './compare-heads.ts'
+import { behindCheckpoints, requireWholeFile } from './compare-heads.ts'
 import { bumpEpoch } from './installation-queries.ts'
 import { writeWithin } from './write-checkpoint.ts'
 
@@ -18,8 +18,9 @@ export const acceptRestore = async (
   log: CheckpointLog,
   append: Append,
   reason: string,
-  isForced = false,
+  { isForced = false, isFileLost = false } = {},
 ): Promise<number> => {
+  await requireWholeFile(database, log, isFileLost)
   const behind = await behindCheckpoints(database, log)
   // Without cause the epoch stays: a slip must not end every machine token. A restore by other means may leave no trace that we see.
   if (behind === null && !isForced)

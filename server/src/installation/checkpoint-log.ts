@@ -6,6 +6,8 @@ type Head = Checkpoint['heads'][string]
 
 /** The checkpoints as this process knows them: it reads only what was added since it last looked. */
 export interface CheckpointLog {
+  /** Where they are kept. */
+  readonly where: string
   /** Reads what is new; every line read since the beginning was believed. */
   refresh(): Promise<readonly Checkpoint[]>
   append(content: Omit<Checkpoint, 'number' | 'previous' | 'public_key' | 'signature'>): Promise<number>
@@ -38,6 +40,7 @@ export const checkpointLog = (store: CheckpointStore, key: KeyObject): Checkpoin
   }
 
   return {
+    where: store.where,
     refresh,
     append: async (content) => {
       await refresh()

@@ -199,7 +199,7 @@ test('HO-08 a restored backup revives no token: the epoch that its acceptance be
   await live.sql('update issued_tokens set revoked_at = null, revoked_by = null, revoke_reason = null where id = $1', [jti])
   expect(await status()).toBe(200)
   const append = appendWith({ region: 'test', key: await auditKey(live.database, parseKeyRing(testKeys)) })
-  await acceptRestore(live.database, openLog(), append, 'test', true)
+  await acceptRestore(live.database, openLog(), append, 'test', { isForced: true })
   expect(await status()).toBe(401)
 })
 
@@ -228,7 +228,7 @@ test('HO-08 a restored backup revives no credential: keys of before open nothing
   expect(await states()).toEqual([[sa.key_id, 'active']])
 
   const append = appendWith({ region: 'test', key: await auditKey(live.database, parseKeyRing(testKeys)) })
-  await acceptRestore(live.database, openLog(), append, 'test', true)
+  await acceptRestore(live.database, openLog(), append, 'test', { isForced: true })
   const refused = await sa.ask()
   const wrong = await sa.ask({ client_secret: 'wrong' })
   const told = ({ status, body }: typeof refused) => [status, { ...body, correlation_id: '' }]

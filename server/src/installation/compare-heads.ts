@@ -23,6 +23,24 @@ export const lostSince = async (reader: Reader, log: CheckpointLog): Promise<str
   return `row ${seq} in the audit chain of ${whose}${more} is not the one that a signed checkpoint remembers`
 }
 
+/** More than the file has: then it is not the file of this database, or not all of it. */
+const missingCheckpoints = (known: number, log: CheckpointLog): string | null =>
+  known > log.count()
+    ? `The database knows of ${known} checkpoints, but only ${log.count()} are in the checkpoint file ${log.where}. Check the path in GATEHOUSE_CHECKPOINT_FILE, and put the right file in its place`
+    : null
+
+/**
+ * A wrong path looks like a lost memory. It must not be accepted like a restore: that would end every machine token, and begin a second memory
+ * beside the right one. So whoever accepts says that the file is lost for good.
+ */
+export const requireWholeFile = async (database: Database, log: CheckpointLog, isLost = false): Promise<void> => {
+  await log.refresh()
+  const { checkpoint_number } = await database.reader.one(readInstallation())
+  const missing = missingCheckpoints(checkpoint_number, log)
+  if (missing && !isLost)
+    throw new CheckpointsRefused(`${missing}. Nothing was changed. If the file is lost for good, say --checkpoints-lost.`)
+}
+
 /**
  * Why this database cannot be the one that the checkpoints saw, if it cannot: it was put back to an earlier state, and would
  * revive what has ended since.
@@ -39,6 +57,11 @@ export const behindCheckpoints = async (database: Database, log: CheckpointLog):
 
 /** A server on such a database would honour what has long been taken away. */
 export const requireNotBehind = async (database: Database, log: CheckpointLog): Promise<void> => {
+  await log.refresh()
+  const { checkpoint_number } = await database.reader.one(readInstallation())
+  const missing = missingCheckpoints(checkpoint_number, log)
+  // Not a word about accepting: nothing was restored, as far as anybody can tell.
+  if (missing) throw new CheckpointsRefused(`${missing}; docs/guides/backup.md says what to do if it is lost.`)
   const behind = await behindCheckpoints(database, log)
   if (behind)
     throw new CheckpointsRefused(

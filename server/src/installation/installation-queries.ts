@@ -1,5 +1,6 @@
-import { Exactly } from '@gatehouse/contract/shapes'
+import { Exactly, Nullable } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
+import { listenerName } from '../db/listen.ts'
 import { columns, identifier, sql } from '../db/statement.ts'
 
 const Installation = Exactly({
@@ -22,6 +23,19 @@ export const noteCheckpoint = (number: number) => sql(Installation)`
 /** Past every epoch that was ever signed: a backup restored twice must not begin the same epoch twice. */
 export const bumpEpoch = (signed: number) => sql(Installation)`
   update installation set epoch = greatest(epoch, ${signed}::integer) + 1, is_restored = false returning ${columns(Installation)}`
+
+const Acceptance = Exactly({ at: Type.String(), epoch: Type.Integer(), reason: Type.String(), found: Nullable(Type.String()) })
+
+/** When a restore was accepted, as the record has it. */
+export const recordedAcceptances = () => sql(Acceptance)`
+  select occurred_at as at, (metadata ->> 'epoch')::int as epoch, metadata ->> 'reason' as reason, metadata ->> 'found' as found
+    from audit_logs where action = 'installation.restore.accept' order by seq`
+
+/** The lines on which servers of this database listen, each with the prints of the keys that its server knows. */
+export const listeningServers = () => sql(Exactly({ name: Type.String(), address: Nullable(Type.String()), pid: Type.Integer() }))`
+  select application_name as name, host(client_addr) as address, pid from pg_stat_activity
+   where datname = current_database() and usename = current_user and starts_with(application_name, ${listenerName})
+   order by pid`
 
 export const sealedSecret = (name: string) => sql(Sealed)`
   select name, envelope from installation_secrets where name = ${name}`

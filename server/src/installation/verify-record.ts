@@ -2,17 +2,18 @@ import type { KeyObject } from 'node:crypto'
 import { platformChain } from '../audit/chain.ts'
 import { type Fault, type Verified, verifyChains } from '../audit/verify-chains.ts'
 import type { Database } from '../db/database.ts'
+import { type AcceptedGap, acceptedGaps } from './accepted-gaps.ts'
 import { memoryOf, readCheckpoints } from './checkpoint.ts'
 import type { CheckpointStore } from './checkpoint-file.ts'
-import { readInstallation } from './installation-queries.ts'
+import { readInstallation, recordedAcceptances } from './installation-queries.ts'
 
 /** Without them a cut tail goes unnoticed, so their absence is a fault of the whole record. */
-const thinned = (known: number, found: number): Fault => ({
+const thinned = (known: number, found: number, where: string): Fault => ({
   chain_id: platformChain,
   tenant_id: null,
   first_bad_seq: 1,
   kind: 'checkpoints_missing',
-  sentence: `The database knows of ${known} checkpoints, but only ${found} are in the checkpoint file.`,
+  sentence: `The database knows of ${known} checkpoints, but only ${found} are in the checkpoint file ${where}.`,
 })
 
 /**
@@ -24,13 +25,14 @@ export const verifyRecord = async (
   auditKey: KeyObject,
   store: CheckpointStore,
   checkpointKey: KeyObject,
-): Promise<Verified & { checkpoints: number }> => {
+): Promise<Verified & { checkpoints: number; accepted: AcceptedGap[] }> => {
   // Asked before the file is read: a line is written before the database counts it, so the file can only be ahead.
   const { checkpoint_number } = await database.reader.one(readInstallation())
   const checkpoints = readCheckpoints((await store.linesFrom(0)).lines, checkpointKey)
   return database.transaction('read', async (tx) => {
     const verified = await verifyChains(tx, auditKey, memoryOf(checkpoints))
-    const missing = checkpoints.length < checkpoint_number ? [thinned(checkpoint_number, checkpoints.length)] : []
-    return { ...verified, faults: [...missing, ...verified.faults], checkpoints: checkpoints.length }
+    const missing = checkpoints.length < checkpoint_number ? [thinned(checkpoint_number, checkpoints.length, store.where)] : []
+    const accepted = acceptedGaps(checkpoints, await tx.many(recordedAcceptances()))
+    return { ...verified, faults: [...missing, ...verified.faults], checkpoints: checkpoints.length, accepted }
   })
 }

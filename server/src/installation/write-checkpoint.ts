@@ -17,7 +17,9 @@ export const writeWithin = async (tx: Tx, log: CheckpointLog, kind: Checkpoint['
   await log.refresh()
   const isPlain = kind === 'checkpoint'
   if (isPlain && log.count() < installation.checkpoint_number)
-    throw new CheckpointsRefused(`The database knows of ${installation.checkpoint_number} checkpoints, but only ${log.count()} are there.`)
+    throw new CheckpointsRefused(
+      `The database knows of ${installation.checkpoint_number} checkpoints, but only ${log.count()} are there (${log.where}).`,
+    )
   // What is signed now would be believed later: never sign for less than was signed before.
   if (isPlain) await requireRemembered(tx, log, installation.epoch)
   const heads = (await tx.many(allHeads())).map(({ chain_id, seq, hash }) => [chain_id, { seq, hash: hash.toString('hex') }] as const)

@@ -179,7 +179,7 @@ describe('accepting', () => {
     expect((await accept(who, body.invitation!.id)).status).toBe(200)
   })
 
-  test('RP-33 a role that was disabled or ended meanwhile is not given, and the invitation waits', async () => {
+  test('RP-33 invitation.accept: role disabled meanwhile → it waits; role deleted → the invitation has ended, recorded', async () => {
     const { body: role } = await live.ask(here.owner.name, createOrganizationRole, {
       params: { org_id: here.org_id },
       body: { name: 'brief', permissions: ['tenant.read'] },
@@ -205,12 +205,21 @@ describe('accepting', () => {
         ({ principal_id }: { principal_id: string }) => principal_id === who.id,
       ),
     ).toMatchObject({ role_name: 'brief', version: 1 })
-    await live.ask(here.owner.name, deleteOrganizationRole, { params: { org_id: here.org_id, role_id: role.id }, body: { reason: 'r' } })
-    expect((await accept(other, offered.body.invitation!.id)).body).toMatchObject({
-      code: 'role_not_assignable',
-      details: { state: 'deleted' },
+    const headers = { 'x-request-id': word('gone') }
+    const deleting = { params: { org_id: here.org_id, role_id: role.id }, body: { reason: 'r' }, headers }
+    expect((await live.ask(here.owner.name, deleteOrganizationRole, deleting)).status).toBe(204)
+    expect(await rowOf(offered.body.invitation!.id)).toMatchObject({
+      end_reason: 'role_deleted',
+      ended_by: here.owner.id,
+      accepted_at: null,
     })
-    expect(await rowOf(offered.body.invitation!.id)).toMatchObject({ ended_at: null })
+    expect(await live.auditOf(headers['x-request-id'])).toMatchObject([
+      { action: 'role.delete' },
+      { action: 'invitation.end_with_role', tenant_id: here.org_id, metadata: { invitation_ids: [offered.body.invitation!.id] } },
+    ])
+    expect((await accept(other, offered.body.invitation!.id)).body).toMatchObject({ code: 'state_conflict', details: { state: 'ended' } })
+    // It makes room for another offer to the same address.
+    expect((await invite(here.owner, here.path, other.email, 'tenant_viewer')).status).toBe(201)
   })
 
   test('RP-29 override offers nothing to its own user, and what it offers others stands out', async () => {

@@ -109,3 +109,10 @@ export const endInvitationsOf = (
    where tenant_id = ${tenant_id} and (${project_id}::uuid is null or project_id = ${project_id}::uuid) and ${isOpen}
      and (inviter_user_id = ${user_id} or email = (select ${sqlPart(verifiedAddress)} from users u where u.id = ${user_id}))
   returning id`
+
+/** Those that offer this role, in whichever version. */
+export const endInvitationsAs = (_ending: Authorized<'tenant.role.define', object>, role_id: string, by: string, now: string) => sql(Made)`
+  update invitations i set ended_at = ${now}, ended_by = ${by}, end_reason = 'role_deleted'
+    from role_definition_versions v
+   where v.id = i.role_version_id and v.role_definition_id = ${role_id} and i.accepted_at is null and i.ended_at is null
+  returning i.id`

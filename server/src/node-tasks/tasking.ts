@@ -1,5 +1,5 @@
 import type { Append } from '../audit/append.ts'
-import type { KeyRing } from '../custody/key-ring.ts'
+import { type KeyRing, printOf } from '../custody/key-ring.ts'
 import type { Database } from '../db/database.ts'
 import { type ListenOptions, listenTo } from '../db/listen.ts'
 import type { PrimaryGuard } from '../db/primary-guard.ts'
@@ -27,8 +27,13 @@ interface Parts {
 /** All that a process needs to let nodes do something: it signs, hears, and looks after what is open. */
 export const nodeTasking = ({ database, append, ring, authority, database_url, primary, subscribers, onError, look_ms }: Parts) => {
   const signing = taskSigning(ring)
+  // A name has room for five of them; the one that is about to become the first is among them.
+  const says = ring.ids
+    .slice(0, 5)
+    .map((id) => printOf(ring, id))
+    .join(' ')
   const wakes = listenTo({
-    ...{ url: database_url, channel: 'gatehouse_node_tasks', onError },
+    ...{ url: database_url, channel: 'gatehouse_node_tasks', says, onError },
     ...(primary ? { primary } : {}),
     ...(look_ms ? { look_ms } : {}),
   })

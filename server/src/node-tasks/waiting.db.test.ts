@@ -31,7 +31,9 @@ const wait = async (who: EnrolledNode, seconds = longest, url?: string): Promise
 /** Reports nothing: what is there for a test to wait for is put away first. */
 const nothingOpen = () => live.sql(`update node_tasks set state = 'superseded' where state in ('queued', 'dispatched')`)
 const listeners = () =>
-  live.sql<{ pid: number }>(`select pid from pg_stat_activity where application_name = 'gatehouse-listen' and datname = current_database()`)
+  live.sql<{ pid: number }>(
+    `select pid from pg_stat_activity where application_name like 'gatehouse-listen%' and datname = current_database()`,
+  )
 
 /** So many requests are under way at a server, and none of them holds a connection: they wait. */
 const isQuiet = async (count: number, { database }: Pick<LiveServer, 'database'>, counted = metrics) => {
@@ -135,7 +137,7 @@ test('SG-10 the line that tells of tasks heals when it is cut, and meanwhile nob
   // As the role that they are: nobody else may.
   await asSuperuser(live.clone.appUrl, (client) =>
     client.query(
-      `select pg_terminate_backend(pid, 60000) from pg_stat_activity where application_name = 'gatehouse-listen' and datname = current_database()`,
+      `select pg_terminate_backend(pid, 60000) from pg_stat_activity where application_name like 'gatehouse-listen%' and datname = current_database()`,
     ),
   )
   await probed(live.database, node.id)

@@ -9,6 +9,7 @@ import type { Work } from '../work/work.ts'
 import { requireFitting, requireGrantable } from './role.ts'
 import { bindingsOnOlderVersions, endRole, findRole, insertRole, insertVersion, lockRole, setCurrentVersion } from './role-queries.ts'
 import { authorizeDefine, type RoleScope, recordedIn, type ScopeParams } from './role-scope.ts'
+import type { RoleSubscribers } from './role-subscribers.ts'
 
 type OfRole = ScopeParams & { readonly role_id: string }
 type Created = Verb<ScopeParams, unknown, Input<typeof createOrganizationRole>['body'], Role>
@@ -83,15 +84,18 @@ export const updateRole: Updated = async (work, { params, body }) => {
   return { ...(await work.tx.one(findRole(scope, role.id))), bindings_on_older_versions: count }
 }
 
-export const deleteRole: Deleted = async (work, { params, body }) => {
-  const scope = await authorizeDefine(work, params, params.role_id)
-  const role = await lockCustomRole(work, scope, params.role_id)
-  await work.tx.one(endRole(scope, role.id, work.actor.id, body.reason, work.now))
-  record(work, {
-    action: 'role.delete',
-    resource_type: 'role',
-    resource_id: role.id,
-    ...recordedIn(scope),
-    metadata: { role_id: role.id, name: role.name, reason: body.reason },
-  })
-}
+export const deleteRole =
+  ({ onRoleDeleted }: RoleSubscribers): Deleted =>
+  async (work, { params, body }) => {
+    const scope = await authorizeDefine(work, params, params.role_id)
+    const role = await lockCustomRole(work, scope, params.role_id)
+    await work.tx.one(endRole(scope, role.id, work.actor.id, body.reason, work.now))
+    record(work, {
+      action: 'role.delete',
+      resource_type: 'role',
+      resource_id: role.id,
+      ...recordedIn(scope),
+      metadata: { role_id: role.id, name: role.name, reason: body.reason },
+    })
+    for (const subscriber of onRoleDeleted) await subscriber(work, scope, role, body.reason)
+  }

@@ -12,11 +12,12 @@ import { endRoleBinding } from './end-role-binding.ts'
 import { listRoleBindings } from './list-role-bindings.ts'
 import { listRoles, listRoleVersions, readRole } from './list-roles.ts'
 import { createPlatformBinding, endPlatformBinding, listPlatformBindings } from './platform-bindings.ts'
+import type { RoleSubscribers } from './role-subscribers.ts'
 import { previewUpgrade } from './upgrade-preview.ts'
 import { upgradeRole } from './upgrade-role.ts'
 
 /** Most verbs serve both scopes: the path says which. */
-export const roleRoutes = [
+export const roleRoutes = (subscribers: RoleSubscribers) => [
   answer(members.addProjectMember, addProjectMember),
   answer(roles.listOrganizationRoles, listRoles),
   answer(roles.listProjectRoles, listRoles),
@@ -28,8 +29,8 @@ export const roleRoutes = [
   answer(roles.listProjectRoleVersions, listRoleVersions),
   answer(roles.updateOrganizationRole, updateRole),
   answer(roles.updateProjectRole, updateRole),
-  answer(roles.deleteOrganizationRole, deleteRole),
-  answer(roles.deleteProjectRole, deleteRole),
+  answer(roles.deleteOrganizationRole, deleteRole(subscribers)),
+  answer(roles.deleteProjectRole, deleteRole(subscribers)),
   answer(roles.disableOrganizationRole, disableRole),
   answer(roles.disableProjectRole, disableRole),
   answer(roles.enableOrganizationRole, enableRole),

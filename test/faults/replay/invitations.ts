@@ -20,6 +20,7 @@ export const invitations: Room<Invitations, Invitations & Tenancy & Roles> = {
       return true
     },
     'invitation.end': (state, { resource_id }) => state.invitations.delete(resource_id),
+    'invitation.end_with_role': (state, { metadata }) => metadata.invitation_ids.every((id: string) => state.invitations.delete(id)),
     'invitation.end_with_membership': (state, { metadata }) => metadata.invitation_ids.every((id: string) => state.invitations.delete(id)),
     'invitation.accept': (state, { resource_id, tenant_id, project_id, metadata: { user_id, role_name, joined } }) => {
       if (!state.invitations.delete(resource_id)) return false
