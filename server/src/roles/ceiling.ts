@@ -17,5 +17,7 @@ const isWithinOwn = ({ facts }: Pick<Authority, 'facts'>, tier: 'tenant' | 'proj
 export const requireWithinCeiling = (authority: Authority, tier: 'tenant' | 'project', permissions: Iterable<string>): Authority => {
   if (isWithinOwn(authority, tier, permissions)) return authority
   if (authority.may_override) return { ...authority, is_override: true }
-  throw new Problem('insufficient_permissions', { reason_code: 'permission_denied', detail: 'assignment_ceiling' })
+  const { allowed } = authority.facts[tier]
+  const beyond = [...permissions].filter((key) => !allowed.has(key)).sort()
+  throw new Problem('insufficient_permissions', { reason_code: 'permission_denied', detail: 'assignment_ceiling', permissions: beyond })
 }
