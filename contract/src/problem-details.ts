@@ -36,6 +36,14 @@ export const ProblemDetails = Type.Object(
         { description: 'Where malformed JSON stops being JSON; line and column begin with 1, the byte with 0.' },
       ),
     ),
+    permissions: maybe(Type.Array(Type.String(), { description: 'The permissions that stand in the way.' })),
+    blocked_by: maybe(
+      Type.Array(Type.Object({ binding_id: Type.String(), principal_type: Type.String(), principal_id: Type.String() }), {
+        description: 'The bindings that stand in the way; `count` tells how many there are in all.',
+      }),
+    ),
+    value: Word('The part of a value that is not valid.'),
+    allowed: maybe(Type.Array(Type.String(), { description: 'What would be valid.' })),
     state: Word('The state that does not allow it.'),
     version: maybe(Type.Integer({ description: 'The version that is there now.' })),
     policy: Word('The policy that sets the limit.'),

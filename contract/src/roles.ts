@@ -9,7 +9,7 @@ export const RoleName = Type.String({
   minLength: 1,
   maxLength: 63,
   pattern: '^[a-z][a-z0-9_-]*$',
-  description: 'Lower-case letters, digits, `_` and `-`.',
+  description: 'Lower-case letters, digits, `_` and `-`. A name that can be mistaken for a built-in role is refused.',
 })
 const PermissionKey = Type.String({
   minLength: 1,
@@ -172,7 +172,7 @@ const versionsIn = <P extends TProperties, R extends string, D extends string>({
   listOperation({
     id: `role.versions_${name}`,
     path: `${path}/roles/:role_id/versions`,
-    summary: 'Every version of a role, the first one first.',
+    summary: 'Every version of a role, the first one first; also of a role that was deleted.',
     actors: readers,
     action: read,
     params: { ...params, ...role },
@@ -291,6 +291,16 @@ const builtin = {
   params: role,
   reply: Role,
 } as const
+
+export const listBuiltinRoles = listOperation({
+  id: 'role.list_builtin',
+  path: '/api/v1/admin/roles',
+  summary: 'The built-in roles of every tier, with what they allow and whether they are disabled.',
+  actors: ['user'],
+  action: ['platform.ops.read', 'platform.admin'],
+  item: Role,
+  problems: [],
+})
 
 export const disableBuiltinRole = operation({
   ...builtin,

@@ -165,6 +165,7 @@ export const rows: Readonly<Record<string, Row>> = {
   'role.enable_builtin': platform(superadmin),
   'role.enable_of_organization': tenant(superadmin, 'tenant_owner'),
   'role.enable_of_project': project(superadmin, 'project_owner'),
+  'role.list_builtin': platform(ops),
   'role.list_of_organization': tenant(superadmin, tenantMembers),
   'role.list_of_project': project(superadmin, projectViewers, viewingAccounts),
   'role.preview_upgrade_of_organization': tenant(superadmin, 'tenant_owner'),

@@ -60,7 +60,8 @@ export const policyDefinitions = {
   },
   'auth.iam_token_issuer.allowed_scopes': {
     type: 'scope_map',
-    purpose: 'Per class of actor, the permission keys that its tokens may carry; `*` is all that the class can hold.',
+    purpose:
+      'Per class of actor, the permission keys that its tokens may carry; `*` is all that the class can hold. A class that is left out carries nothing.',
     default: { service_account: ['*'], shared_runtime_operator: ['*'], workload: ['*'], node_agent: ['*'], platform_operator: ['*'] },
     bounds: { max_items: 200 },
   },

@@ -238,6 +238,40 @@ describe('refused, and nothing changes', () => {
     ])
   })
 
+  const [audiences, scopes] = ['auth.iam_token_issuer.allowed_audiences', 'auth.iam_token_issuer.allowed_scopes']
+  test.for([
+    ['no audience', audiences, [], 'empty'],
+    ['an audience with a blank', audiences, ['gpuaas-api', 'two words'], 'malformed_audience'],
+    ['an audience that no request can name', audiences, ['a'.repeat(201)], 'malformed_audience'],
+    ['an audience twice', audiences, ['gpuaas-api', 'gpuaas-api'], 'repeated'],
+    ['no class', scopes, {}, 'empty'],
+    ['a class without keys', scopes, { service_account: [] }, 'empty'],
+    ['a class that is misspelt', scopes, { 'service-account': ['*'] }, 'unknown_class'],
+    ['people', scopes, { user: ['*'] }, 'unknown_class'],
+    ['a member of every object', scopes, { toString: ['*'] }, 'unknown_class'],
+    ['a key that is not registered', scopes, { service_account: ['allocation.read', 'allocation.rede'] }, 'unknown_key'],
+    ['a group of keys', scopes, { service_account: ['allocation.*'] }, 'unknown_key'],
+    ['a key twice', scopes, { service_account: ['*', '*'] }, 'repeated'],
+  ] as const)(
+    'TI-06 TI-08 policy set: %s → refused when written, recorded, and tokens are issued as before',
+    async ([what, key, value, rule]) => {
+      const rows = await refused('ada', platform, key!, value, rule, `nonsense-${what.replaceAll(' ', '-')}`)
+      expect(rows).toMatchObject([{ action: 'policy.value.set', result: 'denied', reason_code: 'policy_out_of_bounds', resource_id: key }])
+    },
+  )
+
+  test('TI-06 policy set: known classes and keys, allowed audiences → written', async () => {
+    const values = [
+      [audiences, ['gpuaas-api', 'https://storage.example.com/v1']],
+      [scopes, { service_account: ['allocation.read', 'storage.read'], shared_runtime_operator: ['*'] }],
+    ] as const
+    for (const [key, value] of values) {
+      const was = definitionOf(key as PolicyKey).default
+      expect(await put('ada', platform, key!, { value })).toMatchObject({ status: 200, body: { value } })
+      await put('ada', platform, key!, { value: was })
+    }
+  })
+
   test('DE-20 a narrower scope loosens nothing that may only be tightened', async () => {
     await clear()
     const rows = await refused('alice', aurora, ttl, 3601, 'tighten_lower', 'loosen-1')

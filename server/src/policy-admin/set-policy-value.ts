@@ -10,6 +10,7 @@ import { effectiveValue, isAsStrict } from '../policies/effective-value.ts'
 import { definitionOf, type PolicyKey } from '../policies/policy-definitions.ts'
 import { parsePolicyValue } from '../policies/policy-value.ts'
 import type { Work } from '../work/work.ts'
+import { faultOf } from './meaningful-value.ts'
 import { isPolicyKey, knownKey } from './policy-keys.ts'
 import { authorizeWrite, type PolicyScope, recordedAt, type ScopeParams, type WritableScope } from './policy-scope.ts'
 import { type CurrentValue, endValue, insertValue, valuesUpTo } from './policy-value-queries.ts'
@@ -26,6 +27,8 @@ const requireWithin = (key: PolicyKey, { scope_type }: PolicyScope, value: unkno
   if (!scopes.includes(scope_type)) throw new Problem('policy_out_of_bounds', { detail: 'scope', scopes: [...scopes] })
   if (parsePolicyValue(key, value) === undefined) throw new Problem('policy_out_of_bounds', { detail: 'definition', type, bounds })
   if (JSON.stringify(value).length > mostLetters) throw new Problem('policy_out_of_bounds', { detail: 'length', limit: mostLetters })
+  const fault = faultOf(key, value)
+  if (fault) throw new Problem('policy_out_of_bounds', fault)
   const limit = direction.startsWith('tighten_') ? effectiveValue(key, wider) : undefined
   if (limit && !isAsStrict(direction, value, limit.value))
     throw new Problem('policy_out_of_bounds', { detail: direction, limit: limit.value, limit_scope: limit.scope_type })

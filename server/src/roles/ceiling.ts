@@ -18,6 +18,11 @@ export const requireWithinCeiling = (authority: Authority, tier: 'tenant' | 'pro
   if (isWithinOwn(authority, tier, permissions)) return authority
   if (authority.may_override) return { ...authority, is_override: true }
   const { allowed } = authority.facts[tier]
-  const action = [...permissions].find((key) => !allowed.has(key))!
-  throw new Problem('insufficient_permissions', { reason_code: 'permission_denied', action, detail: 'assignment_ceiling' })
+  const beyond = [...permissions].filter((key) => !allowed.has(key)).sort()
+  throw new Problem('insufficient_permissions', {
+    reason_code: 'permission_denied',
+    action: beyond[0]!,
+    detail: 'assignment_ceiling',
+    permissions: beyond,
+  })
 }

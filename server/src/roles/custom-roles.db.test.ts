@@ -175,6 +175,33 @@ describe.for(['tenant', 'project'] as const)('a custom role of a %s', (tier) => 
     expect((await askIn(tier, owner, roles.remove, { params: { role_id: role.id }, body: because })).status).toBe(404)
   })
 
+  test('RP-12 versions: the role was deleted → readable to those who may read roles, and to nobody else', async () => {
+    const { body: role } = await make(tier, [more])
+    const params = { role_id: role.id }
+    await askIn(tier, owner, roles.update, { params, body: { permissions: [...keys], expected_version: 1, ...because } })
+    await askIn(tier, owner, roles.remove, { params, body: because })
+    expect((await askIn(tier, owner, roles.read, { params })).body.code).toBe('role_not_found')
+    const listed = await askIn(tier, admin, roles.versions, { params })
+    expect(listed.body.items.map(({ version, permissions }) => [version, permissions])).toEqual([
+      [1, [more]],
+      [2, [...keys].sort()],
+    ])
+    expect((await askIn(tier, stranger, roles.versions, { params })).status).toBe(404)
+  })
+
+  test('RP-34 create: the name imitates a built-in role → 400 on `name`, and nothing is made', async () => {
+    for (const name of ['tenant-owner', 'tenant_0wner', 'superadmin', 'project-adm1n', 'org_owner']) {
+      const refused = await askIn(tier, owner, roles.create, { body: { name, permissions: [...keys] } })
+      expect([name, refused.status, refused.body.code, refused.body.details?.fields?.[0]?.field]).toEqual([
+        name,
+        400,
+        'validation_error',
+        'name',
+      ])
+    }
+    expect(await live.sql("select name from role_definitions where name like '%0wner' or name = 'superadmin'")).toEqual([])
+  })
+
   test('RP-13 block_all_now: no new binding, and the old ones stop at once', async () => {
     const { body: role } = await make(tier, [more])
     await bind(role.id)

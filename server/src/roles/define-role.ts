@@ -7,6 +7,7 @@ import { newId } from '../kernel/ids.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Work } from '../work/work.ts'
 import { requireFitting, requireGrantable } from './role.ts'
+import { requireNameOfItsOwn } from './role-name.ts'
 import { bindingsOnOlderVersions, endRole, findRole, insertRole, insertVersion, lockRole, setCurrentVersion } from './role-queries.ts'
 import { authorizeDefine, type RoleScope, recordedIn, type ScopeParams } from './role-scope.ts'
 import type { RoleSubscribers } from './role-subscribers.ts'
@@ -34,6 +35,7 @@ export const createRole: Created = async (work, { params, body }) => {
   const permissions = requireGrantable(body.permissions, scope.tier, is_assignable_to_service_accounts)
   // Who reads the name must know whose role it is.
   if (isBuiltinRole(name)) throw new Problem('role_already_exists')
+  requireNameOfItsOwn(name)
   const [id, version_id] = [newId('role'), newId('role_version')]
   await work.tx.one(
     insertRole(scope, { id, version_id, name, description, is_for_service_accounts: is_assignable_to_service_accounts }, work.now),

@@ -1,7 +1,9 @@
-import type { Role, RoleVersion } from '@gatehouse/contract/roles'
-import { type Listed, listed, type Verb } from '../http/answer.ts'
+import type { listBuiltinRoles as Builtin, Role, RoleVersion } from '@gatehouse/contract/roles'
+import { authorize } from '../authz/authorize.ts'
+import { platformKind, thePlatform } from '../authz/kind.ts'
+import { type Answering, type Listed, listed, type Verb } from '../http/answer.ts'
 import { Problem } from '../kernel/problem.ts'
-import { findRole, rolesIn, versionsOf } from './role-queries.ts'
+import { builtinRoles, findRole, findRoleEver, rolesIn, versionsOf } from './role-queries.ts'
 import { authorizeRead, type ScopeParams } from './role-scope.ts'
 
 type OfRole = ScopeParams & { readonly role_id: string }
@@ -20,11 +22,19 @@ export const readRole: Verb<OfRole, unknown, unknown, Role> = async (work, { par
 }
 
 export const listRoleVersions: Verb<OfRole, unknown, unknown, Page<RoleVersion>> = async (work, input): Promise<Listed<RoleVersion>> => {
-  const role = await readRole(work, input)
+  const scope = await authorizeRead(work, 'role', input.params, input.params.role_id)
+  const role = await work.tx.maybe(findRoleEver(scope, input.params.role_id))
+  if (!role) throw new Problem('role_not_found')
   const { after, limit } = input.slice
   return listed(
     await work.tx.many(versionsOf(role.id, after === null ? 0 : Number(after), limit + 1)),
     input.slice,
     ({ version }) => `${version}`,
   )
+}
+
+/** What `disable` and `enable` of the platform are about: without it nobody could find their ids. */
+export const listBuiltinRoles: Answering<typeof Builtin> = async (work, { slice }) => {
+  await authorize(work, ['platform.ops.read', 'platform.admin'], platformKind, thePlatform)
+  return listed(await work.tx.many(builtinRoles(slice.after, slice.limit + 1)), slice, ({ id }) => id)
 }

@@ -8,6 +8,8 @@ import type { RoleScope, ScopeFor } from './role-scope.ts'
 const permissionsOf = (version: string) =>
   `array(select p.permission_key from role_permissions p where p.role_version_id = ${version} order by p.permission_key collate "C")`
 
+const Made = Exactly({ id: Type.String() })
+
 const role = sqlPart(`
   select d.id, d.scope_type, coalesce(d.tenant_id, (select p.org_id from projects p where p.id = d.project_id)) as org_id, d.project_id,
          d.name, d.description, d.is_builtin, d.is_assignable_to_service_accounts, d.state, d.disable_mode, d.disabled_at, d.grace_until,
@@ -24,6 +26,16 @@ export const rolesIn = ({ tier, id }: RoleScope, after: string | null, limit: nu
 export const findRole = ({ tier, id }: RoleScope, role_id: string) => sql(Role)`
   ${role}
    where d.id = ${role_id} and d.scope_type = ${tier} and (d.is_builtin or d.scope_id = ${id}) and d.deleted_at is null`
+
+/** Also one that was deleted: what it gave stays a fact that bindings and the record point at. */
+export const findRoleEver = ({ tier, id }: RoleScope, role_id: string) => sql(Made)`
+  select d.id from role_definitions d where d.id = ${role_id} and d.scope_type = ${tier} and (d.is_builtin or d.scope_id = ${id})`
+
+/** Those of the code, of every tier. */
+export const builtinRoles = (after: string | null, limit: number) => sql(Role)`
+  ${role}
+   where d.is_builtin and (${after}::uuid is null or d.id > ${after}::uuid)
+   order by d.id limit ${limit}`
 
 /** Locked against whoever would disable, change or end it meanwhile. */
 export const lockRole = ({ tier, id }: RoleScope, role_id: string) => sql(Role)`
@@ -51,8 +63,6 @@ export const sharePlatformRole = (role_id: string | null, name: string | null) =
   ${role}
    where (d.id = ${role_id}::uuid or d.name = ${name}::text) and d.scope_type = 'platform' and d.is_builtin
      for share of d`
-
-const Made = Exactly({ id: Type.String() })
 
 export const insertRole = (
   scope: ScopeFor<'define'>,

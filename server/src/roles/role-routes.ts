@@ -10,7 +10,7 @@ import { createRole, deleteRole, updateRole } from './define-role.ts'
 import { disableBuiltinRole, disableRole, enableBuiltinRole, enableRole } from './disable-role.ts'
 import { endRoleBinding } from './end-role-binding.ts'
 import { listRoleBindings } from './list-role-bindings.ts'
-import { listRoles, listRoleVersions, readRole } from './list-roles.ts'
+import { listBuiltinRoles, listRoles, listRoleVersions, readRole } from './list-roles.ts'
 import { createPlatformBinding, endPlatformBinding, listPlatformBindings } from './platform-bindings.ts'
 import type { RoleSubscribers } from './role-subscribers.ts'
 import { previewUpgrade } from './upgrade-preview.ts'
@@ -35,6 +35,7 @@ export const roleRoutes = (subscribers: RoleSubscribers) => [
   answer(roles.disableProjectRole, disableRole),
   answer(roles.enableOrganizationRole, enableRole),
   answer(roles.enableProjectRole, enableRole),
+  answer(roles.listBuiltinRoles, listBuiltinRoles),
   answer(roles.disableBuiltinRole, disableBuiltinRole),
   answer(roles.enableBuiltinRole, enableBuiltinRole),
   answer(upgrades.previewOrganizationUpgrade, previewUpgrade),

@@ -43,16 +43,32 @@ const changeOf = ({ tier }: RoleScope, roles: readonly HeldRole[], to: RoleVersi
   }
 }
 
-/** A service account holds only what is fit for it, whichever version it comes by. */
-const requireFit = (changes: readonly UpgradeChange[], to: RoleVersion): void => {
-  if (!changes.some(({ principal_type }) => principal_type === 'service_account')) return
-  if (!to.permissions.every((key) => actions[key as Action]?.fit_for_service_accounts)) throw new Problem('role_not_assignable')
+/** As many as a refusal names. */
+const most_named = 50
+
+/**
+ * A service account holds only what is fit for it, whichever version it comes by, and only of a role that is for them. The refusal names
+ * the bindings that stand in the way: they can be ended, and the upgrade tried again.
+ */
+const requireFit = (changes: readonly UpgradeChange[], to: RoleVersion, { is_assignable_to_service_accounts }: Role): void => {
+  const machines = changes.filter(({ principal_type }) => principal_type === 'service_account')
+  if (machines.length === 0) return
+  const unfit = to.permissions.filter((key) => !actions[key as Action]?.fit_for_service_accounts)
+  if (unfit.length === 0 && is_assignable_to_service_accounts) return
+  throw new Problem('role_not_assignable', {
+    detail: unfit.length > 0 ? 'unfit_for_service_accounts' : 'not_assignable_to_service_accounts',
+    permissions: unfit,
+    blocked_by: machines
+      .slice(0, most_named)
+      .map(({ binding_id, principal_type, principal_id }) => ({ binding_id, principal_type, principal_id })),
+    count: machines.length,
+  })
 }
 
 const requireUpgradable = (role: Role | undefined): Role => {
   if (!role) throw new Problem('role_not_found')
   if (role.is_builtin) throw new Problem('role_immutable')
-  if (role.state !== 'active') throw new Problem('role_not_assignable', { state: role.state })
+  if (role.state !== 'active') throw new Problem('role_not_assignable', { detail: 'role_disabled', state: role.state })
   return role
 }
 
@@ -67,7 +83,7 @@ export const planUpgrade = async (
   const role = requireUpgradable(found)
   const from = await work.tx.maybe(findVersion(role.id, from_version))
   const to = await work.tx.maybe(findVersion(role.id, to_version))
-  if (!from || !to) throw new Problem('role_not_found')
+  if (!from || !to) throw new Problem('role_not_found', { version: from ? to_version : from_version })
   const { count } = await work.tx.one(countOnVersion(scope, from.id))
   if (count > most) throw new Problem('state_conflict', { detail: 'too_many_bindings', count, limit: most })
 
@@ -76,7 +92,7 @@ export const planUpgrade = async (
   const changes = [...byPrincipal.values()]
     .map((roles) => changeOf(scope, roles, to, role.id, work.now))
     .sort((a, b) => (a.binding_id < b.binding_id ? -1 : 1))
-  requireFit(changes, to)
+  requireFit(changes, to, role)
 
   const shown = { role_id: role.id, from_version, to_version, bindings: changes.length, changes }
   // The newest version belongs to it: who decided to move to the newest must hear that there is a newer one.

@@ -47,7 +47,8 @@ export const upgradeRole: Upgraded = async (work, { params, body }) => {
   const plan = await planUpgrade(work, scope, role, body)
   const { preview, to } = plan
   const authority = await requireAuthority(work, authorityOf(scope), scope.tier, plan)
-  if (preview.preview_hash !== body.preview_hash) throw new Problem('version_conflict')
+  if (preview.preview_hash !== body.preview_hash)
+    throw new Problem('version_conflict', { detail: 'preview_outdated', version: role!.version })
 
   const ended = preview.changes.map(({ binding_id }) => binding_id)
   const made = ended.map(() => newId('binding'))

@@ -256,7 +256,7 @@ describe.for(['tenant', 'project'] as const)('a bulk upgrade in a %s', (tier) =>
   })
 })
 
-test('RP-23 a service account is not carried to a version that is not fit for it', async () => {
+test('RP-18 RP-23 bulk upgrade: a service account holds the role, and the version or the role is not for it → refused, naming what blocks it', async () => {
   const role = await define('project', ['project.member.invite'])
   const body = { permissions: ['storage.read'], is_assignable_to_service_accounts: true, expected_version: 1, reason: 'fit' }
   expect((await askIn('project', 'amara', roles.update, { params: { role_id: role }, body })).status).toBe(200)
@@ -268,8 +268,18 @@ test('RP-23 a service account is not carried to a version that is not fit for it
   // Flagged by now, but not as it was in its first version.
   expect((await askIn('project', 'amara', bindings.create, { body: { ...binding, version: 1 } })).body.code).toBe('role_not_assignable')
   expect((await askIn('project', 'amara', bindings.create, { body: binding })).status).toBe(201)
-  expect((await preview('project', 'amara', role, [2, 1])).body.code).toBe('role_not_assignable')
-  expect((await upgrade('project', 'amara', role, [2, 1], none)).body.code).toBe('role_not_assignable')
+  const blocked = { principal_type: 'service_account', principal_id: account.body.id, binding_id: expect.any(String) }
+  const unfit = { detail: 'unfit_for_service_accounts', permissions: ['project.member.invite'], blocked_by: [blocked], count: 1 }
+  for (const answered of [await preview('project', 'amara', role, [2, 1]), await upgrade('project', 'amara', role, [2, 1], none)])
+    expect([answered.body.code, answered.body.details]).toEqual(['role_not_assignable', unfit])
+
+  // The role is no longer for service accounts; those that have it stand in the way.
+  await publish('project', role, 2, ['storage.read', 'storage.write'])
+  const closing = { assignable_to_service_accounts: false, expected_version: 3, reason: 'people only' }
+  expect((await askIn('project', 'amara', roles.update, { params: { role_id: role }, body: closing })).status).toBe(200)
+  const closed = { detail: 'not_assignable_to_service_accounts', permissions: [], blocked_by: [blocked], count: 1 }
+  for (const answered of [await preview('project', 'amara', role, [2, 3]), await upgrade('project', 'amara', role, [2, 3], none)])
+    expect([answered.body.code, answered.body.details]).toEqual(['role_not_assignable', closed])
 })
 
 describe('what was previewed is what happens', () => {

@@ -181,6 +181,7 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
         default_audience: issuer.audience,
       }),
       keys: key_set!,
+      credential_ends_at: read.credential?.expires_at ?? null,
       moment,
     }
   }

@@ -6,7 +6,7 @@ import type { Moment } from '../epochs/moment.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Trail } from '../work/work.ts'
 import type { MachineClass } from './machine-class.ts'
-import { narrowed, type Parent } from './narrow.ts'
+import { narrowed, type Parent, untilEndOf } from './narrow.ts'
 import { type Bound, evaluateIssuance, type Grant, type Refusal, type TokenPolicy, type TokenRequest } from './token-policy.ts'
 
 export type Refusals = Readonly<Record<Refusal | 'subject', () => Problem>>
@@ -27,6 +27,8 @@ export interface ToBeJudged extends Standing {
   /** Throws where a value is missing. */
   readonly policy: () => TokenPolicy
   readonly moment: Moment
+  /** When the credential of who asks ends; null: never by itself. */
+  readonly credential_ends_at: string | null
   /** Why he gets nothing, though the credential is his; recorded. */
   readonly refused?: { readonly problem: Problem; readonly why: string }
   /** What else it rests on, where it comes from another token. */
@@ -66,7 +68,7 @@ const requireMayBeIssued = (trail: Trail, type: MachineClass, { place, facts }: 
 
 /** The decisions and the policies: whether, and if so which token. */
 export const judged = (trail: Trail, asking: ToBeJudged, request: TokenRequest, refusals: Refusals = usual): Grant => {
-  const { bound, policy, refused, exchange, moment } = asking
+  const { bound, policy, refused, exchange, moment, credential_ends_at } = asking
   if (refused) throw new Refusing(refused.problem, refused.why)
   requireMayBeIssued(trail, bound.actor_type, asking, (problem) => new Refusing(problem, 'decision'))
   if (exchange && 'refused' in exchange) throw new Refusing(exchange.refused, exchange.why)
@@ -78,7 +80,10 @@ export const judged = (trail: Trail, asking: ToBeJudged, request: TokenRequest, 
   } catch (error) {
     throw error instanceof Problem ? new Refusing(error, 'policy') : error
   }
-  const by = { bound, policy: limits, issued_at: moment.now }
+  const issued_at = moment.now
+  const until_end = untilEndOf(credential_ends_at, limits, issued_at)
+  if (!until_end) throw new Refusing(new Problem('token_invalid'), 'key_expired')
+  const by = { bound, policy: until_end, issued_at }
   const within = exchange ? narrowed(exchange.parent, by) : by
   const evaluated = evaluateIssuance(request, within.bound, within.policy)
   if ('refused' in evaluated) throw new Refusing(refusals[evaluated.refused](), evaluated.refused)

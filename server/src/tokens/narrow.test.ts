@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { newId } from '../kernel/ids.ts'
 import type { Act } from '../work/work.ts'
 import { actingFor, actorsIn } from './act.ts'
-import { isWithin, narrowed, type Parent } from './narrow.ts'
+import { isWithin, narrowed, type Parent, untilEndOf } from './narrow.ts'
 import { carriedBy } from './normalise-scope.ts'
 import { type Bound, evaluateIssuance, type TokenPolicy } from './token-policy.ts'
 
@@ -149,5 +149,30 @@ describe('who acts', () => {
         }
       }),
     )
+  })
+})
+
+describe('the end of a credential', () => {
+  const policy: TokenPolicy = {
+    ...{ ttl_seconds: 600, max_ttl_seconds: 3600, allowed_audiences: [own], allowed_scopes: {}, default_audience: own },
+  }
+  const at = (seconds: number) => new Date((base + seconds) * 1000).toISOString()
+
+  test('TI-06 limits: a credential without an end → policy alone counts', () => {
+    expect(untilEndOf(null, policy, at(0))).toBe(policy)
+    expect(untilEndOf(at(100_000), policy, at(0))).toEqual(policy)
+  })
+
+  test.for([
+    [0.9, 90.9, 90],
+    [0.9, 90.1, 90],
+    [0, 1, 1],
+  ] as const)('TI-06 limits: asked at %s, ends at %s → lives %s whole seconds, and none past the end', ([from, to, seconds]) => {
+    expect(untilEndOf(at(to), policy, at(from))!.max_ttl_seconds).toBe(seconds)
+  })
+
+  test('TI-06 limits: it ends within this second → nothing is left to issue', () => {
+    expect(untilEndOf(at(0.9), policy, at(0.1))).toBeNull()
+    expect(untilEndOf(at(0), policy, at(5))).toBeNull()
   })
 })

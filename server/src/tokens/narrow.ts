@@ -19,6 +19,18 @@ export interface Parent {
  */
 export const isWithin = (audience: string, of: string, own_audience: string): boolean => audience === of || of === own_audience
 
+const secondsOf = (instant: string): number => Math.floor(Date.parse(instant) / 1000)
+
+/**
+ * No token outlives the credential that it is issued for: a resource server that only verifies the signature would believe it past that
+ * end. Claims hold whole seconds, so the last begun one is cut off; null where none is left.
+ */
+export const untilEndOf = (ends_at: string | null, policy: TokenPolicy, issued_at: string): TokenPolicy | null => {
+  if (ends_at === null) return policy
+  const left_seconds = secondsOf(ends_at) - secondsOf(issued_at)
+  return left_seconds > 0 ? { ...policy, max_ttl_seconds: Math.min(policy.max_ttl_seconds, left_seconds) } : null
+}
+
 /**
  * By what a token is judged that comes from another: as by what its subject holds and what policy allows now, and by nothing that the
  * other does not have. Every limit is the smaller of both, so whatever is then granted lies within both.
@@ -27,7 +39,7 @@ export const narrowed = (
   parent: Parent,
   { bound, policy, issued_at }: { readonly bound: Bound; readonly policy: TokenPolicy; readonly issued_at: string },
 ): { readonly bound: Bound; readonly policy: TokenPolicy } => {
-  const left_seconds = parent.exp - Math.floor(Date.parse(issued_at) / 1000)
+  const left_seconds = parent.exp - secondsOf(issued_at)
   const own = policy.default_audience
   return {
     bound: { ...bound, held: new Set(parent.scope.filter((key) => bound.held.has(key))) },
