@@ -99,6 +99,8 @@ export const judgeQuestions = async <Told>(
   { actor: caller, fresh, trail, source_ip }: Asker,
   questions: readonly PlacedQuestion[],
   tell: (judged: Judged) => Told,
+  /** Says of a refusal which of several questions it is about. */
+  named: (refused: unknown, index: number) => unknown = (refused) => refused,
 ): Promise<{ revision: string; told: Told[] }> => {
   const { moment, grounds, read } = await readFor(caller, fresh, questions)
   const { now } = moment
@@ -108,7 +110,7 @@ export const judgeQuestions = async <Told>(
   /** Whose time it takes: that of the tenant whose rules are judged; a stranger there uses their own. */
   const payer = ({ asked: { place }, callers }: Ground): string =>
     place.tenant_id !== null && mayKnow(standingIn(caller, read.standing(callers)), now) ? place.tenant_id : caller.id
-  const told = await inTurns(grounds, fresh.limit_ms, payer, (ground) => {
+  const judgeOne = (ground: Ground): Told => {
     const { asked } = ground
     const { actor, action, resource_type, attributes } = asked
     const constraints = read.constraints(ground.constraints)
@@ -156,6 +158,13 @@ export const judgeQuestions = async <Told>(
       callers,
       rules: () => rulesReadableTo(asCaller()),
     })
+  }
+  const told = await inTurns(grounds, fresh.limit_ms, payer, (ground) => {
+    try {
+      return judgeOne(ground)
+    } catch (error) {
+      throw named(error, grounds.indexOf(ground))
+    }
   })
   return { revision: revisionOf(moment, known), told }
 }
