@@ -44,7 +44,7 @@ const sourceKeys: Record<keyof Awaited<ReturnType<typeof keptSources>>, fc.Arbit
   rules: fc.record(placed(45)),
   policy: fc.record({ key: fc.constantFrom(...Object.keys(policyDefinitions)), ...placed(6) }),
   'operator standing': standing,
-  'project tenant': fc.uuid(),
+  'known place': standing,
   'service account standing': standing,
   'service account key': credential,
   'operator credential': credential,

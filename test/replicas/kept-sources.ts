@@ -41,7 +41,7 @@ export const keptSources = async () => {
     standing: standings as unknown as AnySource,
     rules: constraintChains as unknown as AnySource,
     policy: await sourceOf((fresh) => readPolicyFresh(fresh, 'rate_limit.api_requests_per_minute')),
-    'project tenant': await sourceOf((fresh) => readQuestions(fresh, caller, [question], () => '')),
+    'known place': await sourceOf((fresh) => readQuestions(fresh, caller, [question], () => '')),
     'service account standing': wantStanding('service_account', { actor_id: '', tenant_id: null, project_id: null })
       .source as unknown as AnySource,
     'operator standing': wantStanding('shared_runtime_operator', { actor_id: '', tenant_id: null, project_id: null })

@@ -76,6 +76,9 @@ export const standings: Source<StandingKey, Standing> = {
   textOf: ({ actor_id, tenant_id, project_id }) => `${actor_id} ${tenant_id} ${project_id}`,
   tenantOf: ({ tenant_id }) => tenant_id,
   load: readPeople,
+  // Anybody may ask about any place: standings of strangers would push those of members out of the cache.
+  isToldByEpoch: ({ tenant_id }, { is_tenant_member, is_project_member, platform_roles }) =>
+    tenant_id === null || is_tenant_member || is_project_member || platform_roles.length > 0,
 }
 
 const serviceAccountStandings: Source<StandingKey, Standing> = {

@@ -2,6 +2,7 @@ import type { decideBatch as Batch, explain as Explain, decide as Single } from 
 import { record } from '../audit/record.ts'
 import { nowhere } from '../authz/kind.ts'
 import type { Asker, Asking } from '../http/answer.ts'
+import { Problem } from '../kernel/problem.ts'
 import { answerOf } from './decided-by.ts'
 import { explanationOf } from './explain-decision.ts'
 import { isCaller, type Judged, judgeQuestions } from './judge-questions.ts'
@@ -13,9 +14,13 @@ export const decideQuestion: Asking<typeof Single> = async (asker, { body }) => 
   return { ...told[0]!, revision }
 }
 
+/** One question that may not be asked refuses the batch: the caller is told which, by its place in the list from 0. */
+const named = (refused: unknown, question: number): unknown =>
+  refused instanceof Problem ? new Problem(refused.code, { ...(refused.details as object | undefined), question }, refused.cause) : refused
+
 export const decideQuestions: Asking<typeof Batch> = async (asker, { body: { questions } }) => {
   const asked = await readQuestions(asker.fresh, asker.actor, questions, (index) => `questions/${index}/action`)
-  const { revision, told } = await judgeQuestions(asker, asked, answerOf)
+  const { revision, told } = await judgeQuestions(asker, asked, answerOf, named)
   return { revision, decisions: told }
 }
 

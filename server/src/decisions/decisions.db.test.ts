@@ -172,6 +172,25 @@ test('I5 the revision says nothing of a tenant of strangers: neither that there 
 })
 
 describe('a batch', () => {
+  test('DE-18 AU-05 a batch with a question that may not be asked → refused, and told which one; an absent place and a foreign one alike', async () => {
+    const fine = { action: 'tenant.read', resource: { type: 'organization', id: org.aurora } }
+    const about = (id: string) => ({ ...fine, actor: { type: 'user', id: user('bella') }, resource: { type: 'organization', id } })
+    const refusal = async (questions: object[], person = 'alice') => {
+      const { status, body } = await batch(person, questions as never)
+      const { code, details } = body as unknown as { code: string; details: unknown }
+      return { status, code, details }
+    }
+    const hidden = { status: 404, code: 'organization_not_found', details: { question: 2 } }
+    expect(await refusal([fine, fine, about(org.borealis), about(org.borealis)])).toEqual(hidden)
+    expect(await refusal([fine, fine, about(newId('org'))])).toEqual(hidden)
+    expect(await refusal([fine, about(org.aurora)], 'abel')).toEqual({
+      ...{ status: 403, code: 'insufficient_permissions' },
+      details: { reason_code: 'permission_denied', question: 1 },
+    })
+    // One that is not a question at all is named by its field.
+    expect(await refusal([fine, { ...fine, action: 'no.such' }])).toMatchObject({ status: 400, details: [{ field: 'questions/1/action' }] })
+  })
+
   test('DE-02 equals asking singly, in its order, at one revision', async () => {
     const questions = [
       { action: 'tenant.update', resource: inTenant() },

@@ -11,7 +11,7 @@ import { type Moment, revisionOf } from '../epochs/moment.ts'
 import type { Asker } from '../http/answer.ts'
 import type { Constraint } from '../policies/constraint.ts'
 import { wantChain } from '../policies/constraint-chain.ts'
-import { inTurns } from './in-turns.ts'
+import { tenantTurns } from './in-turns.ts'
 import type { AskedActor, PlacedQuestion } from './question.ts'
 import { wantRelations } from './relations.ts'
 import { everything, isAllowed, isThere, type Readable, readableTo, rulesReadableTo, standingIn, unseen, veiled } from './veil.ts'
@@ -91,18 +91,26 @@ const untoldHomes = (grounds: readonly Ground[], { standing }: Read, { now, epoc
   return [...homes].filter((tenant_id) => tenant_id !== null && !epochs.has(tenant_id)) as string[]
 }
 
+/** All requests of a process take turns with each other. */
+const inTurns = tenantTurns()
+
 /** Answers all questions from the facts of one moment, each told as it is wanted. Throws where the caller may not ask. */
 export const judgeQuestions = async <Told>(
   { actor: caller, fresh, trail, source_ip }: Asker,
   questions: readonly PlacedQuestion[],
   tell: (judged: Judged) => Told,
+  /** Says of a refusal which of several questions it is about. */
+  named: (refused: unknown, index: number) => unknown = (refused) => refused,
 ): Promise<{ revision: string; told: Told[] }> => {
   const { moment, grounds, read } = await readFor(caller, fresh, questions)
   const { now } = moment
   let hasAskedAboutSelf = false
   // How often a tenant of strangers changed is nobody's business, nor that there is one.
   const known: string[] = []
-  const told = await inTurns(grounds, fresh.limit_ms, (ground) => {
+  /** Whose time it takes: that of the tenant whose rules are judged; a stranger there uses their own. */
+  const payer = ({ asked: { place }, callers }: Ground): string =>
+    place.tenant_id !== null && mayKnow(standingIn(caller, read.standing(callers)), now) ? place.tenant_id : caller.id
+  const judgeOne = (ground: Ground): Told => {
     const { asked } = ground
     const { actor, action, resource_type, attributes } = asked
     const constraints = read.constraints(ground.constraints)
@@ -150,6 +158,13 @@ export const judgeQuestions = async <Told>(
       callers,
       rules: () => rulesReadableTo(asCaller()),
     })
+  }
+  const told = await inTurns(grounds, fresh.limit_ms, payer, (ground) => {
+    try {
+      return judgeOne(ground)
+    } catch (error) {
+      throw named(error, grounds.indexOf(ground))
+    }
   })
   return { revision: revisionOf(moment, known), told }
 }

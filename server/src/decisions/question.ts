@@ -4,7 +4,7 @@ import type { Kind, Place } from '../authz/kind.ts'
 import type { FreshReader, Source } from '../epochs/fresh.ts'
 import { want } from '../epochs/fresh.ts'
 import { Problem } from '../kernel/problem.ts'
-import { tenantsOfProjects } from './decision-queries.ts'
+import { type NamedPlace, tenantsKnown } from './decision-queries.ts'
 
 export type AskedActor = { readonly type: NonNullable<Question['actor']>['type']; readonly id: string }
 
@@ -22,14 +22,15 @@ export interface PlacedQuestion {
   readonly kind: Pick<Kind<never>, 'type' | 'missing'>
 }
 
-/** Which tenant a project lies in. That there is none is not kept. */
-const projectTenants: Source<string, string> = {
-  name: 'project tenant',
-  textOf: (project_id) => project_id,
+/** Which tenant a place lies in that the caller may know of. That there is none, or none for them, is not kept. */
+const knownPlaces: Source<NamedPlace, string> = {
+  name: 'known place',
+  textOf: ({ actor_id, tenant_id, project_id }) => `${actor_id} ${tenant_id} ${project_id}`,
   tenantOf: () => null,
-  load: async (tx, project_ids) => {
-    const homes = new Map((await tx.many(tenantsOfProjects(project_ids))).map(({ id, org_id }) => [id, org_id]))
-    return project_ids.map((id) => homes.get(id))
+  load: async (tx, places) => {
+    const found: (string | undefined)[] = places.map(() => undefined)
+    for (const { n, tenant_id } of await tx.many(tenantsKnown(places))) found[n - 1] = tenant_id ?? undefined
+    return found
   },
 }
 
@@ -50,28 +51,32 @@ const actionOf = (key: string, field: string): Action => {
 }
 
 /** About others: who may read the roles of the tier that is judged, in that place. The platform's key serves everywhere. */
-const askingAbout = (action: Action, { tenant_id, project_id }: ReturnType<typeof named>): readonly Action[] => {
+const askingAbout = (action: Action, { tenant_id, project_id }: Named): readonly Action[] => {
   if (actions[action].tier === 'platform' || (tenant_id === null && project_id === null)) return ['platform.authz.evaluate']
   return [actions[action].tier === 'tenant' ? 'tenant.role.read' : 'project.role.read', 'platform.authz.evaluate']
 }
 
-/** Where projects lie, of those that there are. */
-const homesOf = async (fresh: FreshReader, project_ids: readonly string[]): Promise<ReadonlyMap<string, string>> => {
-  const { values } = await fresh.read(project_ids.map((id) => want(projectTenants, id)))
-  const homes = new Map<string, string>()
-  for (let index = 0; index < values.length; index += 1) if (values[index] !== undefined) homes.set(project_ids[index]!, values[index]!)
-  return homes
-}
-const noHomes: ReadonlyMap<string, string> = new Map()
+type Named = ReturnType<typeof named>
+/** A project is found by its id alone: that it is named in a tenant that it does not lie in is seen afterwards. */
+const namedPlace = (caller: AskedActor, { tenant_id, project_id }: Named): NamedPlace => ({
+  actor_id: caller.id,
+  tenant_id: project_id === null ? tenant_id : null,
+  project_id,
+})
+const isNamed = ({ tenant_id, project_id }: Named) => tenant_id !== null || project_id !== null
 
-const placeOf = (
-  { tenant_id, project_id, ...said }: ReturnType<typeof named>,
-  relations: Place['relations'],
-  homes: ReadonlyMap<string, string>,
-): Place => {
-  if (project_id === null) return { ...said, tenant_id, project_id, relations }
-  const home = homes.get(project_id)
-  // What is not where the question says it is lies nowhere.
+/** Of each place the tenant that it lies in, as far as the caller may know. */
+const homesOf = async (fresh: FreshReader, caller: AskedActor, places: readonly Named[]): Promise<(string | undefined)[]> => {
+  const asked = places.filter(isNamed)
+  if (asked.length === 0) return []
+  const { values } = await fresh.read(asked.map((place) => want(knownPlaces, namedPlace(caller, place))))
+  const homes = values.values()
+  return places.map((place) => (isNamed(place) ? (homes.next().value as string | undefined) : undefined))
+}
+
+/** A place of strangers lies nowhere, like one that does not exist: not even the time that an answer takes tells them apart. */
+const placeOf = ({ tenant_id, project_id, ...said }: Named, relations: Place['relations'], home: string | undefined): Place => {
+  // What is not where the question says it is lies nowhere, too.
   if (home === undefined || (tenant_id !== null && tenant_id !== home)) return { ...said, tenant_id: null, project_id: null, relations }
   return { ...said, tenant_id: home, project_id, relations }
 }
@@ -79,7 +84,7 @@ const placeOf = (
 /** What has the id of a person: himself, and that he belongs somewhere. */
 const ofPeople: readonly string[] = ['user', 'tenant_membership', 'project_membership']
 
-/** Reads questions together: where their projects lie is looked up once. */
+/** Reads questions together: where they lie is looked up once. */
 export const readQuestions = async (
   fresh: FreshReader,
   caller: AskedActor,
@@ -87,8 +92,7 @@ export const readQuestions = async (
   fieldOf: (index: number) => string,
 ): Promise<PlacedQuestion[]> => {
   const places = questions.map(({ resource }) => named(resource))
-  const project_ids = places.flatMap(({ project_id }) => (project_id === null ? [] : [project_id]))
-  const homes = project_ids.length === 0 ? noHomes : await homesOf(fresh, project_ids)
+  const homes = await homesOf(fresh, caller, places)
 
   return questions.map(({ actor = caller, action: key, resource, attributes = {} }, index) => {
     const action = actionOf(key, fieldOf(index))
@@ -99,7 +103,7 @@ export const readQuestions = async (
       action,
       resource_type: resource.type,
       said,
-      place: placeOf(said, isSelf ? ['self'] : [], homes),
+      place: placeOf(said, isSelf ? ['self'] : [], homes[index]),
       attributes,
       asking: askingAbout(action, said),
       kind:
