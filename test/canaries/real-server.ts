@@ -8,7 +8,7 @@ const main = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
 
 /** The product as an operator starts it, by its own main file and the environment alone; all that it says is kept. */
 export const realServer = async (settings: Record<string, string>) => {
-  const [port, nodes_port] = [await freePort(), await freePort()]
+  const [port, nodes_port, metrics_port] = [await freePort(), await freePort(), await freePort()]
   const nodes = { GATEHOUSE_NODES_PORT: String(nodes_port), GATEHOUSE_NODES_URL: `https://127.0.0.1:${nodes_port}` }
   const child = spawn(process.execPath, [main], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -18,6 +18,7 @@ export const realServer = async (settings: Record<string, string>) => {
       ...settings,
       GATEHOUSE_PORT: String(port),
       ...nodes,
+      GATEHOUSE_METRICS_PORT: String(metrics_port),
       GATEHOUSE_LIFELINE: 'stdin',
     },
   })
@@ -39,6 +40,7 @@ export const realServer = async (settings: Record<string, string>) => {
   }
   return {
     url,
+    metrics_port,
     spoken,
     stop: async () => {
       const closed = once(child, 'close')

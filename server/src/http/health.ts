@@ -1,11 +1,9 @@
 import type { FastifyInstance } from 'fastify'
-import type { Metrics } from '../telemetry/metrics.ts'
 
 export interface HealthParts {
   readonly database: { ping(): Promise<boolean> }
   /** Whether tokens can be judged now: the keys of every issuer are at hand. */
   readonly identityReady?: () => boolean
-  readonly metrics: Metrics
   readonly isDraining: () => boolean
 }
 
@@ -29,7 +27,7 @@ const withinPatience = (answer: Promise<boolean>): Promise<boolean> => {
 }
 
 /** For the machines that watch: no operation, no actor, no record. */
-export const serveHealth = (app: FastifyInstance, { database, identityReady, metrics, isDraining }: HealthParts): void => {
+export const serveHealth = (app: FastifyInstance, { database, identityReady, isDraining }: HealthParts): void => {
   const ping = askedOnce(() => database.ping())
   app.get('/healthz', async () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
@@ -44,5 +42,4 @@ export const serveHealth = (app: FastifyInstance, { database, identityReady, met
       is_draining: isDraining(),
     })
   })
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
 }
