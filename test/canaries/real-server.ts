@@ -40,6 +40,7 @@ export const realServer = async (settings: Record<string, string>) => {
   }
   return {
     url,
+    nodes_url: nodes.GATEHOUSE_NODES_URL,
     metrics_port,
     spoken,
     stop: async () => {

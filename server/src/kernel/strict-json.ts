@@ -2,11 +2,18 @@ import { JsonRefused } from './json-refused.ts'
 import { settleText } from './settle-text.ts'
 
 const maxDepth = 32
-/** Of one object, of one body: whoever sends more wants to keep us busy. */
-const maxMembers = 1000
-const maxValues = 20_000
-/** V8 keeps a hidden class for each order of names that it meets; making one takes a hundred times as long as meeting it again. */
-const maxShapes = 2000
+
+interface Limits {
+  /** Of one object: whoever sends more wants to keep us busy. */
+  readonly members: number
+  /** Of the whole. */
+  readonly values: number
+  /** V8 keeps a hidden class for each order of names that it meets; making one takes a hundred times as long as meeting it again. */
+  readonly shapes: number
+}
+const limitsOfBody: Limits = { members: 1000, values: 20_000, shapes: 2000 }
+/** A token is read before anybody is known, and no issuer writes so much into one. */
+const limitsOfToken: Limits = { members: 200, values: 2000, shapes: 400 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 // A key that would reach a prototype has no honest use in a request.
@@ -26,6 +33,7 @@ interface Shape {
 
 interface Reading {
   readonly text: string
+  readonly limits: Limits
   at: number
   values: number
   shapes: number
@@ -144,9 +152,10 @@ const settledText = (reading: Reading, within: string | undefined): string => {
 }
 
 const newShape = (reading: Reading, before: Shape, written: string, members: object): Shape => {
-  if (before.count >= maxMembers) refuse(`more than ${maxMembers} members`)
+  const { limits } = reading
+  if (before.count >= limits.members) refuse(`more than ${limits.members} members`)
   reading.shapes += 1
-  if (reading.shapes > maxShapes) refuse('too many objects of different shapes')
+  if (reading.shapes > limits.shapes) refuse('too many objects of different shapes')
   if (poisoned.has(written)) refuse('a member name is not allowed')
   const name = reading.isSettled ? settleText(written) : written
   if (Object.hasOwn(members, name)) refuse('a member appears twice')
@@ -198,7 +207,7 @@ const readList = (reading: Reading, depth: number, within: string | undefined): 
 
 const readValue = (reading: Reading, depth: number, within: string | undefined): unknown => {
   reading.values += 1
-  if (reading.values > maxValues) refuse(`more than ${maxValues} values`)
+  if (reading.values > reading.limits.values) refuse(`more than ${reading.limits.values} values`)
   const code = skipSpace(reading)
   switch (code) {
     case 0x22:
@@ -222,13 +231,14 @@ const none = () => []
 
 const readWhole = (text: string, isSettled: boolean, asTheyCame: () => readonly string[]): unknown => {
   const root: Shape = { name: '', count: 0, next: undefined }
-  const reading: Reading = { text, at: 0, values: 0, shapes: 0, root, isSettled, asTheyCame, kept: undefined }
+  const limits = isSettled ? limitsOfBody : limitsOfToken
+  const reading: Reading = { text, limits, at: 0, values: 0, shapes: 0, root, isSettled, asTheyCame, kept: undefined }
   const value = readValue(reading, 0, undefined)
   skipSpace(reading)
   return reading.at === text.length ? value : notJson(reading)
 }
 
-/** What a text says as JSON, where no object in it has two members of one name: of these each reader would keep another. */
+/** What a part of a token says as JSON, where no object in it has two members of one name: of these each reader would keep another. */
 export const parseUnique = (text: string): unknown => readWhole(text, false, none)
 
 const textOf = (bytes: Buffer): string => {
