@@ -56,7 +56,7 @@ const doors = [
   { library: 'fastify', room: 'http' },
   { library: '@fastify/[^/]+', room: 'http' },
   { library: '@peculiar/x509', room: 'nodes' },
-  { library: 'prom-client', room: 'telemetry' },
+  { library: '@prometheus-io/client', room: 'telemetry' },
   { library: '@opentelemetry/[^/]+', room: 'telemetry' },
 ]
 

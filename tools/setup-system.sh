@@ -8,7 +8,7 @@ refuse() {
   exit 1
 }
 
-[ "$(uname -s)" = Linux ] && command -v apt-get > /dev/null || refuse 'This sets up Debian (it needs apt-get); elsewhere install PostgreSQL 15, Chromium, and OpenSSH’s client and server by hand.'
+[ "$(uname -s)" = Linux ] && command -v apt-get > /dev/null || refuse 'This sets up Debian (it needs apt-get); elsewhere install PostgreSQL 15, Chromium, nginx, HAProxy, and OpenSSH’s client and server by hand.'
 [ "$(id -u)" = 0 ] || refuse 'Installing system packages needs root. Run: sudo npm run setup:system'
 
 export DEBIAN_FRONTEND=noninteractive
@@ -59,20 +59,35 @@ ssh() {
   part ssh openssh-client
 }
 
-sshd() {
-  # Only the program: the tests start their own on ports of their own, and nobody asked for one that lets people in to this machine.
+# only_program NAME PACKAGE: without starting what Debian would start. The tests start their own on ports of their own.
+only_program() {
   local policy=/usr/sbin/policy-rc.d is_ours=no
-  if ! has openssh-server && [ ! -e "$policy" ]; then
+  if ! has "$2" && [ ! -e "$policy" ]; then
     is_ours=yes
     trap 'rm -f /usr/sbin/policy-rc.d' EXIT
     printf '#!/bin/sh\nexit 101\n' > "$policy"
     chmod 755 "$policy"
   fi
-  part sshd openssh-server
+  part "$1" "$2"
   [ "$is_ours" = no ] || rm -f "$policy"
+}
+
+sshd() {
+  # Nobody asked for one that lets people in to this machine.
+  only_program sshd openssh-server
+}
+
+nginx() {
+  only_program nginx nginx-light
+}
+
+haproxy() {
+  only_program haproxy haproxy
 }
 
 postgres15
 chromium
 ssh
 sshd
+nginx
+haproxy

@@ -84,6 +84,7 @@ const bringUp = async ({ inspectPort, watch }: Flags): Promise<string> => {
   await requirePort(settings.port, 'server', setTo('GATEHOUSE_PORT'))
   await requirePort(settings.idpPort, 'identity provider', setTo('GATEHOUSE_IDP_PORT'))
   await requirePort(settings.nodesPort, 'door of the nodes', setTo('GATEHOUSE_NODES_PORT'))
+  await requirePort(settings.metricsPort, 'metrics', setTo('GATEHOUSE_METRICS_PORT'))
   if (inspectPort) await requirePort(inspectPort, "server's inspector", (port) => `npm start -- --inspect=${port}`)
   const address = `http://127.0.0.1:${settings.port}`
   const issuer = `http://127.0.0.1:${settings.idpPort}`
@@ -112,6 +113,8 @@ const bringUp = async ({ inspectPort, watch }: Flags): Promise<string> => {
     GATEHOUSE_NODES_URL: door,
     GATEHOUSE_NODES_HOST: '127.0.0.1',
     GATEHOUSE_NODES_PORT: String(settings.nodesPort),
+    GATEHOUSE_METRICS_HOST: '127.0.0.1',
+    GATEHOUSE_METRICS_PORT: String(settings.metricsPort),
     DATABASE_URL: database.appUrl,
     DATABASE_OWNER_URL: database.ownerUrl,
     GATEHOUSE_KEY_ENCRYPTION_KEYS: keyEncryptionKeys(stateDir),

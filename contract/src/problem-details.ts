@@ -42,6 +42,7 @@ export const ProblemDetails = Type.Object(
         description: 'The bindings that stand in the way; `count` tells how many there are in all.',
       }),
     ),
+    question: maybe(Type.Integer({ description: 'Of a batch: the first question that is refused; the first of all is 0.' })),
     value: Word('The part of a value that is not valid.'),
     allowed: maybe(Type.Array(Type.String(), { description: 'What would be valid.' })),
     state: Word('The state that does not allow it.'),

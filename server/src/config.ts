@@ -1,5 +1,6 @@
 import { signingAlgorithms } from '@gatehouse/contract/signing-keys'
 import { type KeySource, readKeyRing } from './custody/key-ring.ts'
+import { type IsTrusted, trustedProxies } from './http/source-address.ts'
 import { Secret } from './kernel/secret.ts'
 import type { KeyAlgorithm } from './keys/key-set.ts'
 import type { TransitSettings } from './keys/transit.ts'
@@ -28,6 +29,25 @@ export const configSettings = [
     default: '8093',
     is_secret: false,
     purpose: 'The port to listen on for nodes; 0 takes a free one.',
+  },
+  {
+    name: 'GATEHOUSE_METRICS_HOST',
+    default: '127.0.0.1',
+    is_secret: false,
+    purpose: 'The address to serve `/metrics` on, and nothing else. The API’s port has no metrics.',
+  },
+  {
+    name: 'GATEHOUSE_METRICS_PORT',
+    default: '9464',
+    is_secret: false,
+    purpose: 'The port to serve `/metrics` on; 0 takes a free one. Each process on a machine needs its own.',
+  },
+  {
+    name: 'GATEHOUSE_TRUSTED_PROXIES',
+    default: 'none',
+    is_secret: false,
+    purpose:
+      'The proxies in front of the API, as CIDR ranges separated by commas. From them `X-Forwarded-For` is believed: its right-most address that is none of them is the client, for rules, limits, the slow-down and the audit record. The listener of the nodes never believes it.',
   },
   { name: 'GATEHOUSE_REGION', default: 'local', is_secret: false, purpose: 'The region in resource names.' },
   {
@@ -152,6 +172,8 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly nodes: { readonly url: string; readonly host: string; readonly port: number }
+  readonly metrics: { readonly host: string; readonly port: number }
+  readonly isTrustedProxy: IsTrusted
   readonly region: string
   readonly log_level: string
   readonly issuers: readonly IssuerSettings[]
@@ -241,6 +263,15 @@ const nodesUrlFrom = (text: string): string => {
   return text.replace(/\/$/, '')
 }
 
+const proxiesFrom = (text: string): IsTrusted => {
+  const isTrusted = trustedProxies(text === 'none' ? [] : text.split(',').map((range) => range.trim()))
+  if (!isTrusted)
+    throw new ConfigRefused(
+      'GATEHOUSE_TRUSTED_PROXIES must be addresses or CIDR ranges separated by commas, for example 10.0.0.5,fd00::/64; a prefix of 0 would trust everybody.',
+    )
+  return isTrusted
+}
+
 const transitFrom = (read: (name: Name) => string, profile: Config['profile']): TransitSettings | null => {
   const given = read('GATEHOUSE_TRANSIT_URL')
   if (given === 'none') return null
@@ -298,6 +329,8 @@ export const parseConfig = (environment: Readonly<Record<string, string | undefi
       host: read('GATEHOUSE_NODES_HOST'),
       port: whole('GATEHOUSE_NODES_PORT', 0, 65_535),
     },
+    metrics: { host: read('GATEHOUSE_METRICS_HOST'), port: whole('GATEHOUSE_METRICS_PORT', 0, 65_535) },
+    isTrustedProxy: proxiesFrom(read('GATEHOUSE_TRUSTED_PROXIES')),
     region: matching('GATEHOUSE_REGION', read('GATEHOUSE_REGION'), /^[a-z0-9-]{1,32}$/, 'lower-case letters, digits and hyphens'),
     log_level: oneOf('GATEHOUSE_LOG_LEVEL', read('GATEHOUSE_LOG_LEVEL'), levels),
     issuers,

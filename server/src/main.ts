@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { tendAccess } from './access-grants/tend-access.ts'
 import { tendAllocations } from './allocations/tend-allocations.ts'
@@ -9,6 +9,7 @@ import { openDatabase } from './db/database.ts'
 import { forgetDeliveries } from './deliveries/forget-deliveries.ts'
 import { keepFresh } from './epochs/fresh.ts'
 import { forgetOldAnswers } from './http/idempotency.ts'
+import { metricsListener } from './http/metrics-listener.ts'
 import { createServer, type ServerParts } from './http/server.ts'
 import { CheckpointsRefused } from './installation/checkpoint.ts'
 import { requireNotBehind } from './installation/compare-heads.ts'
@@ -90,6 +91,7 @@ const start = async () => {
     onRejected: rejections.note,
     identityReady: tokens.ready,
     drain_seconds: config.drain_seconds,
+    isTrustedProxy: config.isTrustedProxy,
   }
   app = await createServer(parts)
   const { log } = app
@@ -138,6 +140,7 @@ const start = async () => {
   await keys.tick()
   const counts = every(60, 'recording refused tokens', rejections.flush)
 
+  const metering = metricsListener(metrics)
   let stopping = false
   const stop = async (code: number, because: string) => {
     if (stopping) return
@@ -155,6 +158,7 @@ const start = async () => {
     tokens.stop()
     await Promise.all([database.close(), deciding.close()])
     await stopTracing()
+    metering.closeAllConnections()
     process.exit(code)
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
@@ -170,10 +174,15 @@ const start = async () => {
   })
   const orphaned = () => stop(0, 'standard input ended')
   if (config.has_lifeline) process.stdin.on('end', orphaned).on('error', orphaned).resume()
-  await door.listen({ host: config.nodes.host, port: config.nodes.port }).catch((error: Error) => {
-    throw Object.assign(error, { setting: 'GATEHOUSE_NODES_PORT' })
-  })
+  const naming = (setting: string) => (error: Error) => {
+    throw Object.assign(error, { setting })
+  }
+  metering.listen({ host: config.metrics.host, port: config.metrics.port })
+  await once(metering, 'listening').catch(naming('GATEHOUSE_METRICS_PORT'))
+  await door.listen({ host: config.nodes.host, port: config.nodes.port }).catch(naming('GATEHOUSE_NODES_PORT'))
   await app.listen({ host, port })
+  log.info({ address: metering.address() }, 'metrics are served')
+  await app.prepareDocs().catch((error: Error) => log.error({ err: error }, 'preparing the API documents failed, retrying when asked for'))
 }
 
 start().catch((error: unknown) => {

@@ -44,7 +44,9 @@ try {
     // The first round only warms up.
     for (let round = 0; round <= rounds; round += 1)
       for (const name of ['ours', 'bare'] as const)
-        figures[name].push(await load(generator, { port: ports[name], requests, connections, seconds }))
+        figures[name].push(
+          await load(generator, { port: ports[name], requests, connections, seconds }, name === 'ours' ? server.metrics_port : port),
+        )
     const [ours, floor] = [medianOf(figures.ours.slice(1)), medianOf(figures.bare.slice(1))]
     const row = (name: string, { per_second, p50_ms, p99_ms, cpu_us }: typeof ours) => [
       name,

@@ -6,7 +6,7 @@ import { bundleOf } from '../bundles.ts'
 
 /** The product as an operator starts it, by its own main file and the environment alone; all that it says is kept. */
 export const realServer = async (settings: Record<string, string>) => {
-  const [port, nodes_port] = [await freePort(), await freePort()]
+  const [port, nodes_port, metrics_port] = [await freePort(), await freePort(), await freePort()]
   const nodes = { GATEHOUSE_NODES_PORT: String(nodes_port), GATEHOUSE_NODES_URL: `https://127.0.0.1:${nodes_port}` }
   const child = spawn(process.execPath, [await bundleOf('server')], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -16,6 +16,7 @@ export const realServer = async (settings: Record<string, string>) => {
       ...settings,
       GATEHOUSE_PORT: String(port),
       ...nodes,
+      GATEHOUSE_METRICS_PORT: String(metrics_port),
       GATEHOUSE_LIFELINE: 'stdin',
     },
   })
@@ -37,6 +38,8 @@ export const realServer = async (settings: Record<string, string>) => {
   }
   return {
     url,
+    nodes_url: nodes.GATEHOUSE_NODES_URL,
+    metrics_port,
     spoken,
     stop: async () => {
       const closed = once(child, 'close')

@@ -397,7 +397,7 @@ test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metr
     may: {},
   }))
   const swept = await sweep(server.url, [...secrets, ...asBytes])
-  const metrics = Buffer.from(await (await fetch(`${server.url}/metrics`)).text())
+  const metrics = Buffer.from(await (await fetch(`http://127.0.0.1:${server.metrics_port}/metrics`)).text())
   await server.stop()
   await traces.stop()
   const places = new Map([

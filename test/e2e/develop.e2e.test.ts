@@ -77,6 +77,7 @@ const dev = async (folder: string, ...flags: string[]) => {
     GATEHOUSE_PORT: `${port}`,
     GATEHOUSE_IDP_PORT: `${idpPort}`,
     GATEHOUSE_NODES_PORT: `${nodesPort}`,
+    GATEHOUSE_METRICS_PORT: `${await freePort()}`,
     GATEHOUSE_DB_PORT: `${await freePort()}`,
   }
   const run = launch(process.execPath, ['tools/world.ts', `--inspect=${inspectPort}`, ...flags], { cwd: folder, env })

@@ -33,6 +33,7 @@ const issuers = (...list: string[]) => JSON.stringify(list.map((each) => ({ issu
 const production = (database: { appUrl: string; ownerUrl?: string }): Environment => ({
   GATEHOUSE_PORT: '0',
   GATEHOUSE_NODES_PORT: '0',
+  GATEHOUSE_METRICS_PORT: '0',
   GATEHOUSE_LIFELINE: 'stdin',
   GATEHOUSE_OIDC_ISSUERS: issuers(issuer),
   GATEHOUSE_KEY_ENCRYPTION_KEYS: `first:${sealingKey}`,

@@ -51,6 +51,7 @@ const environment = (database: ClonedDatabase) => ({
   GATEHOUSE_PROFILE: 'development',
   GATEHOUSE_PORT: '0',
   GATEHOUSE_NODES_PORT: '0',
+  GATEHOUSE_METRICS_PORT: '0',
   GATEHOUSE_LIFELINE: 'stdin',
   GATEHOUSE_OIDC_ISSUERS: JSON.stringify([issuer.settings]),
   GATEHOUSE_KEY_ENCRYPTION_KEYS: keys,

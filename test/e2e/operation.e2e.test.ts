@@ -34,6 +34,7 @@ const startProcess = async (settings: Record<string, string>) => {
       GATEHOUSE_PROFILE: 'development',
       GATEHOUSE_PORT: '0',
       GATEHOUSE_NODES_PORT: '0',
+      GATEHOUSE_METRICS_PORT: '0',
       GATEHOUSE_LIFELINE: 'stdin',
       GATEHOUSE_OIDC_ISSUERS: JSON.stringify([live.issuer.settings]),
       GATEHOUSE_KEY_ENCRYPTION_KEYS: testKeys,
@@ -147,7 +148,12 @@ test('AU-06 all that a process says is lines of JSON with a correlation id and w
   expect((await live.call(null, 'GET', `/api/v1/me?token=${canary}`, {}, url)).status).toBe(400)
   const { headers } = await live.call('anna', 'GET', '/api/v1/me', { headers: { 'x-request-id': 'said-by-process' } }, url)
   expect(headers.get('x-correlation-id')).toBe('said-by-process')
-  expect((await live.call(null, 'GET', '/metrics', {}, url)).text).toContain('gatehouse_auth_rejected_total{code="token_invalid"} 5')
+  const { address } = linesOf(heard.out).find(({ message }) => message === 'metrics are served') as {
+    address: { address: string; port: number }
+  }
+  expect(address.address).toBe('127.0.0.1')
+  const metrics = await (await fetch(`http://127.0.0.1:${address.port}/metrics`)).text()
+  expect(metrics).toContain('gatehouse_auth_rejected_total{code="token_invalid"} 5')
   signal('SIGTERM')
   expect(await closed).toBe(0)
 

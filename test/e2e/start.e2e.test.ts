@@ -34,6 +34,7 @@ const newPlace = async () => {
     GATEHOUSE_PORT: `${port}`,
     GATEHOUSE_IDP_PORT: `${idpPort}`,
     GATEHOUSE_NODES_PORT: `${nodesPort}`,
+    GATEHOUSE_METRICS_PORT: `${await freePort()}`,
     GATEHOUSE_DB_PORT: `${dbPort}`,
   }
   return { folder, stateDir, env, port, idpPort, nodesPort, dbPort }

@@ -120,6 +120,7 @@ test('the product’s own proof is made only where the product itself acts', () 
     'server/src/node-tasks/tend-tasks.ts',
     'server/src/policy-admin/set-policy-value-by-order.ts',
     'server/src/principals/first-sign-in.ts',
+    'server/src/principals/stated-address.ts',
     'server/src/roles/end-bindings.ts',
     'server/src/roles/found-owners.ts',
     'server/src/roles/platform-operator.ts',

@@ -7,6 +7,8 @@ export const parts = {
   ssh: { path: '/usr/bin/ssh-keygen', serves: 'keys as people make them' },
   // Accounts are made by root alone, so to anybody else it is not there.
   sshd: { path: '/usr/sbin/sshd', serves: 'logging in to accounts of a node', is_roots: true },
+  nginx: { path: '/usr/sbin/nginx', serves: 'addresses that nginx forwards' },
+  haproxy: { path: '/usr/sbin/haproxy', serves: 'addresses that HAProxy forwards' },
   chromium: { path: '/usr/bin/chromium', serves: 'the browser tests' },
 } as const
 

@@ -17,8 +17,8 @@ npm run dev [-- flags]    the same, and restarts the server when one of its file
   --watch           restarts the server when a file under server/src, contract/src or db changes
   --help            prints this text
 
-Settings are environment variables: GATEHOUSE_PORT, GATEHOUSE_IDP_PORT, GATEHOUSE_NODES_PORT, GATEHOUSE_DB_PORT, GATEHOUSE_STATE_DIR,
-GATEHOUSE_LOG_LEVEL and DATABASE_URL with DATABASE_OWNER_URL. CONTRIBUTING.md says how to debug one request.`
+Settings are environment variables: GATEHOUSE_PORT, GATEHOUSE_IDP_PORT, GATEHOUSE_NODES_PORT, GATEHOUSE_METRICS_PORT,
+GATEHOUSE_DB_PORT, GATEHOUSE_STATE_DIR, GATEHOUSE_LOG_LEVEL and DATABASE_URL with DATABASE_OWNER_URL. CONTRIBUTING.md says how to debug one request.`
 
 const inspectPortFrom = (text: string): number => {
   const port = Number(text)

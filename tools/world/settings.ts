@@ -5,6 +5,7 @@ export type Settings = {
   port: number
   idpPort: number
   nodesPort: number
+  metricsPort: number
   /** Given only when somebody asked for it; otherwise any port serves. */
   dbPort: number | undefined
   stateDir: string | undefined
@@ -15,7 +16,10 @@ export type Settings = {
 
 type Environment = Record<string, string | undefined>
 
-const own = ['GATEHOUSE_PORT', 'GATEHOUSE_IDP_PORT', 'GATEHOUSE_NODES_PORT', 'GATEHOUSE_DB_PORT', 'GATEHOUSE_STATE_DIR']
+const own = [
+  ...['GATEHOUSE_PORT', 'GATEHOUSE_IDP_PORT', 'GATEHOUSE_NODES_PORT', 'GATEHOUSE_METRICS_PORT', 'GATEHOUSE_DB_PORT'],
+  'GATEHOUSE_STATE_DIR',
+]
 const handedOn = ['GATEHOUSE_CHECKPOINT_SECONDS', 'GATEHOUSE_DRAIN_SECONDS', 'GATEHOUSE_LOG_LEVEL', 'GATEHOUSE_REGION']
 // A shell in which tests are run may well start a world too.
 const ofTests = /^GATEHOUSE_(REQUIRE|TEST_|FUZZ_|SCREENSHOTS)/
@@ -56,6 +60,7 @@ export const readSettings = (env: Environment): Settings => {
     port: portFrom(env, 'GATEHOUSE_PORT') ?? 8090,
     idpPort: portFrom(env, 'GATEHOUSE_IDP_PORT') ?? 8091,
     nodesPort: portFrom(env, 'GATEHOUSE_NODES_PORT') ?? 8093,
+    metricsPort: portFrom(env, 'GATEHOUSE_METRICS_PORT') ?? 9464,
     dbPort: portFrom(env, 'GATEHOUSE_DB_PORT'),
     stateDir: env.GATEHOUSE_STATE_DIR ? resolve(env.GATEHOUSE_STATE_DIR) : undefined,
     external: externalFrom(env),
@@ -65,5 +70,7 @@ export const readSettings = (env: Environment): Settings => {
     throw new StartRefused(`The server and the identity provider cannot both have port ${settings.port}.`)
   if (settings.nodesPort === settings.port || settings.nodesPort === settings.idpPort)
     throw new StartRefused(`The door of the nodes cannot have port ${settings.nodesPort} too.`)
+  if ([settings.port, settings.idpPort, settings.nodesPort].includes(settings.metricsPort))
+    throw new StartRefused(`The metrics cannot have port ${settings.metricsPort} too.`)
   return settings
 }

@@ -117,10 +117,10 @@ describe('headers of every answer', () => {
     ['readiness', () => live.call(null, 'GET', '/readyz')],
   ]
   for (const [kind, ask] of kinds)
-    test(`HO-04 ${kind} is guarded and not kept`, async () => {
+    test(`HO-04 ${kind} is guarded, and kept only where it is the same for everybody`, async () => {
       const { headers } = await ask()
-      // A file of the docs is the same for everybody; it is looked up anew each time.
-      expect(headers.get('cache-control')).toMatch(/script/.test(kind) ? /no-store|max-age=0/ : /no-store/)
+      // The document and the files of its page are the same for everybody.
+      expect(headers.get('cache-control')).toBe(/doc/.test(kind) ? 'public, max-age=300' : 'no-store')
       expect(headers.get('x-content-type-options')).toBe('nosniff')
       expect(headers.get('referrer-policy')).toBe('no-referrer')
       expect(headers.get('strict-transport-security')).toMatch(/max-age=\d{7,}/)
@@ -141,6 +141,9 @@ describe('headers of every answer', () => {
     const { headers } = await live.call(null, 'GET', '/docs')
     expect(headers.get('content-type')).toContain('text/html')
     expect(headers.get('cross-origin-opener-policy')).toBe('same-origin')
+    const policy = headers.get('content-security-policy')!
+    for (const each of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'", "form-action 'none'"])
+      expect(policy).toContain(each)
     expect((await live.call(null, 'GET', '/openapi.json')).body.openapi).toBe('3.1.0')
   })
 })

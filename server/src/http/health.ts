@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import type { Metrics } from '../telemetry/metrics.ts'
 
 export interface HealthParts {
   readonly database: { ping(): Promise<boolean> }
@@ -7,7 +6,6 @@ export interface HealthParts {
   readonly fresh: { isReady(): Promise<boolean> }
   /** Whether tokens can be judged now: the keys of every issuer are at hand. */
   readonly identityReady?: () => boolean
-  readonly metrics: Metrics
   readonly isDraining: () => boolean
 }
 
@@ -31,7 +29,7 @@ const withinPatience = (answer: Promise<boolean>): Promise<boolean> => {
 }
 
 /** For the machines that watch: no operation, no actor, no record. */
-export const serveHealth = (app: FastifyInstance, { database, fresh, identityReady, metrics, isDraining }: HealthParts): void => {
+export const serveHealth = (app: FastifyInstance, { database, fresh, identityReady, isDraining }: HealthParts): void => {
   const ping = askedOnce(async () => (await Promise.all([database.ping(), fresh.isReady()])).every(Boolean))
   app.get('/healthz', async () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
@@ -46,5 +44,4 @@ export const serveHealth = (app: FastifyInstance, { database, fresh, identityRea
       is_draining: isDraining(),
     })
   })
-  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()))
 }

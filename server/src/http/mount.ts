@@ -14,6 +14,7 @@ import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
 import { projectNamedBy } from './project-header.ts'
 import { oneText } from './read-request.ts'
 import { isAnswered, isRefusal, recordAside, recordRefusal } from './record-refusal.ts'
+import { bodyLimitOf } from './stranger-cost.ts'
 import { type WaitingOf, type Waits, waited } from './waits.ts'
 import { isWatched, noteRead, noteRepeated } from './watched.ts'
 
@@ -108,7 +109,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
 
   const callerOf = (request: FastifyRequest): Caller => ({
     correlation_id: request.id,
-    source_ip: request.ip,
+    source_ip: request.source_ip,
     fresh: request.fresh,
     idempotency_key: idempotencyKeyOf(operation, request.headers['idempotency-key']),
     method: operation.method,
@@ -149,7 +150,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     if (!actor) throw new Problem('token_missing')
     const project_header = projectNamedBy(request.headers['x-project-id'])
     const asking: Asking = operation.takes_project_header ? { ...asked, project_header } : asked
-    let outer = { actor, correlation_id: request.id, source_ip: request.ip, trail: newTrail() }
+    let outer = { actor, correlation_id: request.id, source_ip: request.source_ip, trail: newTrail() }
     try {
       const refusal = refusalBeforehand(operation, actor, asking, project_header)
       if (refusal) throw await disabledFirst(refusal, actor, request.fresh)
@@ -190,6 +191,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     method: operation.method,
     url: operation.path,
     config: { operation },
+    bodyLimit: bodyLimitOf(operation),
     schema: {
       params: operation.params,
       querystring: operation.query,

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { Writable } from 'node:stream'
@@ -5,6 +6,7 @@ import { readOrganization, resumeOrganization, updateOrganization } from '@gateh
 import { readMe } from '@gatehouse/contract/users'
 import { describe, expect, test } from 'vitest'
 import { tcpProxy } from '../../../test/faults/tcp-proxy.ts'
+import { fixture } from '../../../test/fixture.ts'
 import { writeOperatorCredentials } from '../../../test/fuzz/operator-credential-calls.ts'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
 import { bearerFor, pathOf, rightfulCalls, sendingOf, writeServiceAccounts } from '../../../test/fuzz/rightful-calls.ts'
@@ -15,6 +17,7 @@ import { openDatabase } from '../db/database.ts'
 import { loggerOptions } from '../telemetry/logger-options.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { startTracing } from '../telemetry/start-tracing.ts'
+import { metricsListener } from './metrics-listener.ts'
 
 const { org } = seeded
 const canary = 'CANARY-77d1c0'
@@ -162,10 +165,55 @@ describe('log lines', () => {
 })
 
 describe('metrics', () => {
+  const listening = fixture(
+    async () => {
+      const server = metricsListener(metrics).listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      return { server }
+    },
+    ({ server }) => server.close(),
+  )
+  const listener = () => listening.server
+
+  test('HO-10 metrics: asked at the API → 404; their own listener serves nothing else', async () => {
+    expect((await live.call(null, 'GET', '/metrics')).body).toMatchObject({ code: 'route_not_found' })
+    const own = `http://127.0.0.1:${(listener().address() as AddressInfo).port}`
+    for (const path of ['/', '/healthz', '/api/v1/me', '/openapi.json', '/metrics/x'])
+      expect([path, (await fetch(own + path)).status]).toEqual([path, 404])
+    const posted = await fetch(`${own}/metrics`, { method: 'POST', body: 'x' })
+    expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET'])
+  })
+
+  test('HO-10 metrics: asked by many at once → collected once', async () => {
+    let collected = 0
+    const release = Promise.withResolvers<string>()
+    const server = metricsListener({
+      contentType: 'text/plain',
+      text: () => {
+        collected += 1
+        return release.promise
+      },
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    let asked = 0
+    server.on('request', () => {
+      asked += 1
+    })
+    const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`
+    const all = Array.from({ length: 20 }, async () => (await fetch(own)).text())
+    await expect.poll(() => asked).toBe(20)
+    release.resolve('told')
+    expect(new Set(await Promise.all(all))).toEqual(new Set(['told']))
+    expect(collected).toBe(1)
+    server.closeAllConnections()
+    server.close()
+  })
+
   const scraped = async () => {
-    const { status, text, headers } = await live.call(null, 'GET', '/metrics')
-    expect({ status, type: headers.get('content-type') }).toEqual({ status: 200, type: 'text/plain; version=0.0.4; charset=utf-8' })
-    return text
+    const response = await fetch(`http://127.0.0.1:${(listener().address() as AddressInfo).port}/metrics`)
+    const type = response.headers.get('content-type')
+    expect({ status: response.status, type }).toEqual({ status: 200, type: 'text/plain; version=0.0.4; charset=utf-8' })
+    return response.text()
   }
   const numberOf = (text: string, series: string): number =>
     Number(
@@ -211,8 +259,7 @@ describe('metrics', () => {
     expect(numberOf(after, 'gatehouse_audit_checkpoint_number')).toBe(7)
     expect(numberOf(after, 'gatehouse_signing_key_usable')).toBe(0)
     expect(numberOf(after, 'gatehouse_audit_checkpoint_age_seconds')).toBeLessThan(60)
-    // The scrape itself is under way while it is counted.
-    expect(numberOf(after, 'gatehouse_http_requests_in_flight')).toBe(1)
+    await expect.poll(async () => numberOf(await scraped(), 'gatehouse_http_requests_in_flight')).toBe(0)
   })
 
   test('AU-06 the pool and the process are seen', async () => {

@@ -7,12 +7,14 @@ import { beginRequestSpan } from '../telemetry/spans.ts'
 export type OnRejected = (code: string, address: string) => void
 
 export interface Observers {
+  /** The address that a request comes from, whoever passed it on. */
+  readonly sourceOf: (request: FastifyRequest) => string
   readonly metrics: Metrics
   readonly onRejected: OnRejected
 }
 
 /** Asked many times a minute by machines: worth a line only if the answer is not the usual one. */
-const probes = new Set(['/healthz', '/readyz', '/metrics'])
+const probes = new Set(['/healthz', '/readyz'])
 
 /** What a request is called in logs, metrics and traces. Never its address, which holds ids and whatever else the caller wrote. */
 interface Name {
@@ -34,7 +36,7 @@ const ended = (request: FastifyRequest, reply: FastifyReply, { operation, route 
   if (status === 429) metrics.rateLimited(actor ? (actor.type === 'user' ? 'user' : 'machine') : 'anonymous')
   if (status === 401 && code !== null) {
     metrics.tokenRejected(code)
-    onRejected(code, request.ip)
+    onRejected(code, request.source_ip)
   }
   span.end({ status, code: code ?? undefined, actor_type: actor?.type })
   request.log[probes.has(route) && status === 200 ? 'debug' : 'info'](
@@ -60,6 +62,7 @@ export const observe = (request: FastifyRequest, reply: FastifyReply, observers:
   // Made anew each time somebody asks for it, so it is asked for once.
   const { url: route = 'none', config } = request.routeOptions
   request.operation = config.operation
+  request.source_ip = observers.sourceOf(request)
   const operation = config.operation?.id ?? route
   const { traceparent } = request.headers
   observers.metrics.requestBegan()

@@ -123,6 +123,58 @@ describe('rate limits', () => {
     expect((await live.call(null, 'POST', token, { raw: large }, url)).status).toBe(400)
   })
 
+  test('HO-10 M4 a stranger’s body: its KiB count as requests, and a larger one than 16 KiB is not read', async () => {
+    await live.setPolicy(strangers, 20)
+    const send = (bytes: number, path: string = token) => live.call(null, 'POST', path, { raw: `{"x":"${'y'.repeat(bytes)}"` }, url)
+    // One that is not read counts for one.
+    expect((await send(16 * 1024)).body.code).toBe('body_too_large')
+    const seen = []
+    for (let turn = 0; turn < 4; turn += 1) seen.push((await send(6 * 1024)).status)
+    // 1, then 7 each.
+    expect(seen).toEqual([400, 400, 429, 429])
+    expect((await me('anna')).status).toBe(200)
+  })
+
+  test('HO-10 M4 a stranger’s body that takes long to read: its milliseconds count as requests', async () => {
+    await live.setPolicy(strangers, 20)
+    const slow = await live.replica({
+      parseJson: () => {
+        const began = process.threadCpuUsage()
+        for (;;) {
+          const { user, system } = process.threadCpuUsage(began)
+          if (user + system > 15_000) return {}
+        }
+      },
+    })
+    const send = () => live.call(null, 'POST', token, { raw: '{}' }, slow.url)
+    expect([(await send()).status, (await send()).status]).toEqual([400, 429])
+  })
+
+  test('HO-10 a body that is sent to no operation → 404, and it is not parsed', async () => {
+    let parsed = 0
+    const counting = await live.replica({
+      parseJson: () => {
+        parsed += 1
+        return {}
+      },
+    })
+    expect((await live.call(null, 'POST', '/api/v1/nowhere', { raw: '{"a":' }, counting.url)).status).toBe(404)
+    expect(parsed).toBe(0)
+    await live.call(null, 'POST', token, { raw: '{"a":' }, counting.url)
+    expect(parsed).toBe(1)
+  })
+
+  test('HO-10 M1 strangers of one IPv6 /64 behind a trusted proxy → one limit; of another → another', async () => {
+    await live.setPolicy(strangers, 2)
+    const proxied = await live.replica({ isTrustedProxy: (address) => address === '127.0.0.1' })
+    const from = async (address: string) =>
+      (await live.ask(null, readMe, { headers: { 'x-forwarded-for': address }, base: proxied.url })).status
+    expect([await from('2001:db8::1'), await from('2001:db8::ffff:2'), await from('2001:db8:0:0:1::3')]).toEqual([401, 401, 429])
+    expect([await from('2001:db8:0:1::1'), await from('198.51.100.1'), await from('198.51.100.2')]).toEqual([401, 401, 401])
+    // The client's own entry does not make them somebody else.
+    expect(await from('198.51.100.77, 2001:db8::9')).toBe(429)
+  })
+
   test('HO-04 whoever has got hold of a token uses up what it has, and the right secret still gets the next one, up to the same limit', async () => {
     const [machine, another] = [await machineWithSecret(live), await machineWithSecret(live)]
     const { body } = await machine.ask({}, {}, url)
@@ -152,15 +204,16 @@ describe('rate limits', () => {
 
   test('HO-04 who is past his limit changes nothing by what his provider says of him', async () => {
     const now = Math.floor(Date.now() / 1000)
-    const said = async (email: string) => {
-      const claims = live.issuer.claims(now, { sub: 'rate-moved', email, email_verified: true })
+    const said = async (email: string, seconds_ago: number) => {
+      const claims = live.issuer.claims(now - seconds_ago, { sub: 'rate-moved', email, email_verified: true })
       return { authorization: `Bearer ${await signText(live.issuer.key, JSON.stringify(claims))}` }
     }
-    const [one, other] = [await said('one@moved.example'), await said('other@moved.example')]
+    const [one, other] = [await said('one@moved.example', 90), await said('other@moved.example', 60)]
+    const later = await said('later@moved.example', 30)
     expect((await me(null, one)).status).toBe(200)
     await live.setPolicy(people, 2)
     const seen = []
-    for (let turn = 0; turn < 3; turn += 1) seen.push((await me(null, other)).status, (await me(null, one)).status)
+    for (let turn = 0; turn < 3; turn += 1) seen.push((await me(null, other)).status, (await me(null, later)).status)
     expect(seen).toEqual([200, 429, 429, 429, 429, 429])
     expect(await live.sql("select email from users where oidc_subject = 'rate-moved'")).toEqual([{ email: 'other@moved.example' }])
     expect(await live.sql("select count(*)::int as rows from audit_logs where action = 'user.address'")).toEqual([{ rows: 1 }])

@@ -4,6 +4,7 @@ import { Problem } from '../kernel/problem.ts'
 import { recentlyUsed } from '../kernel/recently-used.ts'
 import { policyIn, readPolicyFresh, wantPolicy } from '../policies/read-policy.ts'
 import type { Actor } from '../work/work.ts'
+import { requestsIn } from './stranger-cost.ts'
 
 /**
  * What is counted together: a caller's decisions apart from the rest, which would drown in them; and what anybody may read, keys above all,
@@ -49,6 +50,9 @@ const smallBytes = 4096
 const isSmall = ({ headers }: FastifyRequest): boolean =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= smallBytes
 
+/** Whoever is known has a limit of requests; a stranger pays for what they make us read, too. */
+const weightOf = (counted: Counted, { reading }: FastifyRequest): number => (counted === 'anonymous' && reading ? requestsIn(reading) : 1)
+
 export interface Counter {
   /** Counts a request against its caller's limit, which is policy; throws where it is exceeded. */
   readonly count: (request: FastifyRequest) => Promise<void>
@@ -64,20 +68,21 @@ export const requestCounter = (): Counter => {
     const limit = limitOf(counted)
     const { values } = await request.fresh.read([wantPolicy(limit)])
     const most = policyIn(limit, values[0])
-    const caller = rateKey(counted, request.actor, request.ip)
+    const caller = rateKey(counted, request.actor, request.source_ip)
+    const weight = weightOf(counted, request)
     const now = performance.now()
     const minute = minutes.get(caller)
     if (!minute || now >= minute.began + minuteMs) {
-      minutes.set(caller, { began: now, requests: 1 })
+      minutes.set(caller, { began: now, requests: weight })
       return
     }
-    minute.requests += 1
+    minute.requests += weight
     if (minute.requests > most) throw exceeded(minute, now)
   }
 
   const requireWorthReading = async (request: FastifyRequest): Promise<void> => {
     if (isSmall(request)) return
-    const minute = minutes.get(rateKey('anonymous', null, request.ip))
+    const minute = minutes.get(rateKey('anonymous', null, request.source_ip))
     const now = performance.now()
     if (!minute || now >= minute.began + minuteMs) return
     if (minute.requests >= (await readPolicyFresh(request.fresh, limitOf('anonymous')))) throw exceeded(minute, now)

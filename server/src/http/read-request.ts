@@ -3,7 +3,7 @@ import type { Operation } from '@gatehouse/contract/operation'
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../kernel/problem.ts'
 import { holdsSecret } from '../kernel/secret-in-text.ts'
-import { settleText } from '../kernel/strict-json.ts'
+import { settleText } from '../kernel/settle-text.ts'
 import { settleSpellings } from './settle-spellings.ts'
 import { readIntegers } from './validation.ts'
 
@@ -33,15 +33,24 @@ export const shownTokenOf = ({ authorization, dpop, method, path }: Showing): Sh
   return { scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer', token, proof: dpop, method, path }
 }
 
-/** Of two of these headers Node keeps the first, and whoever stands before us may keep the other. */
-export const requireOneAuthorization = (raw_headers: readonly string[]): void => {
+const timesNamed = (raw_headers: readonly string[], wanted: string): number => {
   let found = 0
   // Names and values take turns.
   for (let at = 0; at < raw_headers.length; at += 2) {
     const name = raw_headers[at]!
-    if (name.length === 13 && name.toLowerCase() === 'authorization') found += 1
+    if (name.length === wanted.length && name.toLowerCase() === wanted) found += 1
   }
-  if (found > 1) throw new Problem('invalid_request', { detail: 'two_credentials' })
+  return found
+}
+
+/** Of two of these headers Node keeps the first, and whoever stands before us may keep the other. */
+export const requireOneAuthorization = (raw_headers: readonly string[]): void => {
+  if (timesNamed(raw_headers, 'authorization') > 1) throw new Problem('invalid_request', { detail: 'two_credentials' })
+}
+
+/** The same of this one (RFC 9112, 3.2): a proxy might have chosen where to send the request by the other. */
+export const requireOneHost = (raw_headers: readonly string[]): void => {
+  if (timesNamed(raw_headers, 'host') > 1) throw new Problem('invalid_request', { detail: 'two_hosts' })
 }
 
 /** A header that was sent twice is two texts, of which neither is meant. */

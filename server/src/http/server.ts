@@ -14,9 +14,10 @@ import { allowedMethods } from './allowed-methods.ts'
 import { type Answer, type Caller, identifiedOnce, type Showing } from './answer.ts'
 import type { Rails } from './asking.ts'
 import { correlationIdOf } from './correlation.ts'
-import { serveDocs } from './docs.ts'
+import { docFiles } from './docs.ts'
 import { type PublicDocument, serveDocument } from './documents.ts'
 import { drainOnClose } from './drain.ts'
+import { serveFixed } from './fixed-files.ts'
 import { guardHeaders } from './guard-headers.ts'
 import { serveHealth } from './health.ts'
 import { untoldMembers } from './idempotency.ts'
@@ -33,17 +34,22 @@ import {
   requireMedia,
   requireNoCredentialInQuery,
   requireOneAuthorization,
+  requireOneHost,
   type ShownToken,
   settleRequest,
   shownTokenOf,
 } from './read-request.ts'
 import { compileSerializer } from './serialization.ts'
+import { type IsTrusted, sourceAddress } from './source-address.ts'
+import { bodyLimit, type ReadingCost, readMeasured } from './stranger-cost.ts'
 import { compileValidator } from './validation.ts'
 import { Waits } from './waits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     actor: Actor | null
+    /** Where it comes from: the address of its connection, or the one that a trusted proxy named. */
+    source_ip: string
     /** These two are set before anything else happens to a request. What is none of ours has no operation: a document, a probe, a wrong address. */
     operation: Operation | undefined
     span: RequestSpan
@@ -52,10 +58,14 @@ declare module 'fastify' {
     /** Throws where whoever was identified before the body came is so no more. */
     requireStill: (() => Promise<unknown>) | undefined
     problem_code: ProblemCode | null
+    /** Once the body has been read. */
+    reading: ReadingCost | undefined
   }
   interface FastifyInstance {
     /** A second wish to stop: ends the grace of a drain under way. */
     hurry: () => void
+    /** Compresses the documents before somebody asks for them. */
+    prepareDocs: () => Promise<void>
   }
   interface FastifyContextConfig {
     operation?: Operation
@@ -79,6 +89,8 @@ export interface ServerParts extends Rails {
   readonly https?: ServerOptions
   /** Which node a connection's certificate is; throws a problem if none's. */
   readonly identifyNode?: (socket: TLSSocket, showing: Showing & { readonly source_ip: string }) => Promise<Actor>
+  /** Whose `X-Forwarded-For` is believed, on the listener of the API; nobody's where it is left out. */
+  readonly isTrustedProxy?: IsTrusted
   readonly logger: FastifyServerOptions['logger']
   readonly metrics?: Metrics
   readonly onRejected?: OnRejected
@@ -86,6 +98,8 @@ export interface ServerParts extends Rails {
   readonly identityReady?: () => boolean
   /** How long a closing server still takes connections while its readiness says no. */
   readonly drain_seconds?: number
+  /** How the bytes of a body become a value. */
+  readonly parseJson?: typeof parseStrictJson
   /** How long a connection may take to send its request. */
   readonly slowness?: Slowness
 }
@@ -99,8 +113,6 @@ export interface Slowness {
 
 /** A slow request is closed within 15 s, however late in the interval it is noticed. */
 export const allowedSlowness: Slowness = { headers_ms: 10_000, request_ms: 12_000, checked_every_ms: 1000 }
-
-const bodyLimit = 256 * 1024
 
 const clientErrors: Record<string, 'headers_too_large' | 'request_timeout'> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
@@ -181,7 +193,13 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   for (const { operation } of parts.answers) requireDeclared(operation)
   const { listener = 'api' } = parts
   const identify = identifyingWith(parts)
-  const observers = { metrics: parts.metrics ?? createMetrics(), onRejected: parts.onRejected ?? (() => {}) }
+  // Nothing that ends TLS may stand before the nodes' listener, so no proxy can speak for anybody there.
+  const isTrusted = (listener === 'api' && parts.isTrustedProxy) || (() => false)
+  const observers: Observers = {
+    metrics: parts.metrics ?? createMetrics(),
+    onRejected: parts.onRejected ?? (() => {}),
+    sourceOf: ({ ip, headers }) => sourceAddress(ip, oneText(headers['x-forwarded-for']), isTrusted),
+  }
   if (listener === 'api') observers.metrics.watchPool(() => parts.database.stats())
   const app = createInstance(parts, observers)
   const methodsAt = allowedMethods(app)
@@ -200,15 +218,18 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('actor', null)
   app.decorateRequest('problem_code', null)
+  app.decorateRequest('source_ip', '')
   app.decorateRequest('operation')
   app.decorateRequest('span')
   app.decorateRequest('fresh')
   app.decorateRequest('requireStill')
+  app.decorateRequest('reading')
   const waits = new Waits()
   // Before the grace: whoever waits is answered, and waits elsewhere.
   app.addHook('preClose', async () => waits.endAll())
   const drain = drainOnClose(app, parts.drain_seconds ?? 0)
   app.decorate('hurry', drain.hurry)
+  app.decorate('prepareDocs', async () => {})
   app.addHook('onClose', async () => parts.aside?.close())
   // First of all hooks, so that no answer escapes it.
   app.addHook('onRequest', (request, reply, done) => {
@@ -216,29 +237,25 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     done()
   })
   app.removeAllContentTypeParsers()
+  const { parseJson = parseStrictJson } = parts
   app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit }, (request, bytes: Buffer, done) => {
-    const secrets = () => (request.operation ? untoldMembers(request.operation) : [])
-    try {
-      done(null, bytes.length === 0 ? undefined : parseStrictJson(bytes, secrets))
-    } catch (error) {
-      done(error as Error)
-    }
+    const { operation } = request
+    // What is no operation has no use for a body, so a stranger's is not parsed.
+    if (!operation || bytes.length === 0) return done(null, undefined)
+    readMeasured(request, bytes, () => parseJson(bytes, () => untoldMembers(operation)), done)
   })
-  app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'buffer', bodyLimit },
-    async (request: FastifyRequest, bytes: Buffer) => {
-      const { operation } = request
-      if (operation?.speaks !== 'oauth') throw new Problem('unsupported_media_type')
-      return readForm(operation, bytes)
-    },
-  )
+  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer', bodyLimit }, (request, bytes: Buffer, done) => {
+    const { operation } = request
+    if (operation?.speaks !== 'oauth') return done(new Problem('unsupported_media_type'))
+    readMeasured(request, bytes, () => readForm(operation, bytes), done)
+  })
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(guardHeaders).header('x-request-id', request.id).header('x-correlation-id', request.id)
     const { operation } = request
     // First of all: whatever is refused from here on is counted, under a limit that is read.
     if (operation) request.fresh = parts.fresh.forRequest()
+    requireOneHost(request.raw.rawHeaders)
     // Node would refuse this itself, without an id or a body.
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new Problem('invalid_request')
     // Pragma is for caches from before the other header.
@@ -257,7 +274,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
         request.requireStill = requireStill
         await countRequest(request)
       })
-      const showing = { correlation_id: request.id, fresh: request.fresh, source_ip: request.ip, identified }
+      const showing = { correlation_id: request.id, fresh: request.fresh, source_ip: request.source_ip, identified }
       await identified(await request.span.within('identify', () => identify(request, operation, showing)))
     } catch (error) {
       // Who used somebody's proof again is nobody, whoever's it was. Who shows no node's certificate is counted with his answer.
@@ -307,7 +324,11 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   // What anybody may read is read at the other door.
   if (listener === 'nodes') return app
   for (const document of parts.documents ?? []) serveDocument(app, document, { fresh: parts.fresh, countRequest })
-  serveHealth(app, { ...parts, ...observers, isDraining: drain.isDraining })
-  await serveDocs(app, openApiDocument(parts.answers.map(({ operation }) => operation)))
+  serveHealth(app, { ...parts, isDraining: drain.isDraining })
+  const files = serveFixed(app, docFiles(openApiDocument(parts.answers.map(({ operation }) => operation))), {
+    fresh: parts.fresh,
+    countRequest,
+  })
+  app.prepareDocs = files.prepare
   return app
 }

@@ -37,7 +37,6 @@ describe('a credential in the address', () => {
   const paths = [
     '/healthz',
     '/readyz',
-    '/metrics',
     '/openapi.json',
     '/docs',
     '/docs/static/swagger-ui.css',

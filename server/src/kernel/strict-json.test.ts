@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { processorMs } from '../../../test/cpu-time.ts'
-import { JsonRefused, parseStrictJson, settleText } from './strict-json.ts'
+import { JsonRefused } from './json-refused.ts'
+import { settleText } from './settle-text.ts'
+import { parseStrictJson } from './strict-json.ts'
 
 const parse = (text: string) => parseStrictJson(Buffer.from(text, 'utf8'))
 type Parser = (text: string) => unknown

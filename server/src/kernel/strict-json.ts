@@ -1,183 +1,245 @@
-import { isAscii } from 'node:buffer'
+import { JsonRefused } from './json-refused.ts'
+import { settleText } from './settle-text.ts'
 
 const maxDepth = 32
-/** Of one object; whoever sends more wants to keep us busy. */
-const maxMembers = 1000
+
+interface Limits {
+  /** Of one object: whoever sends more wants to keep us busy. */
+  readonly members: number
+  /** Of the whole. */
+  readonly values: number
+  /** V8 keeps a hidden class for each order of names that it meets; making one takes a hundred times as long as meeting it again. */
+  readonly shapes: number
+}
+const limitsOfBody: Limits = { members: 1000, values: 20_000, shapes: 2000 }
+/** A token is read before anybody is known, and no issuer writes so much into one. */
+const limitsOfToken: Limits = { members: 200, values: 2000, shapes: 400 }
+
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 // A key that would reach a prototype has no honest use in a request.
 const poisoned = new Set(['__proto__', 'constructor', 'prototype'])
-
-/** What JSON.parse would have accepted, or quietly changed, and we do not. The message is for the caller and quotes nothing. */
-export class JsonRefused extends Error {
-  override readonly name = 'JsonRefused'
-  /** Within which member of the whole, where it is a text that was refused. */
-  readonly member: string | undefined
-  constructor(message: string, member?: string) {
-    super(message)
-    this.member = member
-  }
-}
 
 const refuse = (why: string): never => {
   throw new JsonRefused(why)
 }
 
-const isSurrogatePaired = (text: string) => text.isWellFormed()
-
-/** An uneven number of backslashes before a quote makes it a part of the text. */
-const isEscaped = (text: string, at: number): boolean => {
-  let first = at
-  while (text.charCodeAt(first - 1) === backslash) first -= 1
-  return (at - first) % 2 === 1
+/** A member name after those that came before it in its object: what holds of it is judged once, however many objects look alike. */
+interface Shape {
+  /** Settled. */
+  readonly name: string
+  readonly count: number
+  next: Map<string, Shape> | undefined
 }
 
-const stringEnd = (text: string, start: number): number => {
-  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) if (!isEscaped(text, end)) return end
-  return refuse('a string does not end')
+interface Reading {
+  readonly text: string
+  readonly limits: Limits
+  at: number
+  values: number
+  shapes: number
+  readonly root: Shape
+  /** Whether texts and numbers are brought to one spelling and refused where another reader would read another value. */
+  readonly isSettled: boolean
+  /** Members of the whole whose texts are kept to the letter. */
+  readonly asTheyCame: () => readonly string[]
+  kept: readonly string[] | undefined
 }
 
-const [quote, backslash, colon, openBrace, closeBrace, openBracket, closeBracket] = [...'"\\:{}[]'].map((char) => char.charCodeAt(0))
-const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09
+const notJson = ({ at }: Reading): never => {
+  throw new JsonRefused('the body is not JSON', { position: at })
+}
 
-/** How many members the object has by now that is open at each depth. */
-const open = new Uint32Array(maxDepth + 1)
-type NoteMember = (first: number, last: number) => void
+const skipSpace = (reading: Reading): number => {
+  const { text } = reading
+  let { at } = reading
+  let code = text.charCodeAt(at)
+  while (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) {
+    at += 1
+    code = text.charCodeAt(at)
+  }
+  reading.at = at
+  return code
+}
 
-/**
- * Walks the text once before it is parsed: depth and members are bounded first, and each member is counted, also those that JSON.parse
- * would drop.
- */
-const membersWritten = (text: string, note?: NoteMember): number => {
-  let depth = 0
-  let members = 0
-  open[0] = 0
-  for (let at = 0; at < text.length; at += 1) {
+const escapes: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+}
+
+const hexOf = (code: number): number => {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30
+  const lower = code | 0x20
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
+}
+
+/** What the escape sequence stands for whose backslash is the next character. */
+const readEscape = (reading: Reading): string => {
+  const { text, at } = reading
+  const letter = text.charAt(at + 1)
+  if (letter !== 'u') {
+    const meant = escapes[letter]
+    if (meant === undefined) return notJson(reading)
+    reading.at = at + 2
+    return meant
+  }
+  let code = 0
+  for (let digit = at + 2; digit < at + 6; digit += 1) {
+    const hex = hexOf(text.charCodeAt(digit))
+    if (hex < 0) return notJson(reading)
+    code = code * 16 + hex
+  }
+  reading.at = at + 6
+  return String.fromCharCode(code)
+}
+
+/** From its opening quote on. */
+const readText = (reading: Reading): string => {
+  const { text } = reading
+  let from = reading.at + 1
+  let read = ''
+  for (let at = from; ; at += 1) {
     const code = text.charCodeAt(at)
-    if (code === openBrace || code === openBracket) {
-      depth += 1
-      if (depth > maxDepth) refuse(`deeper than ${maxDepth} levels`)
-      open[depth] = 0
-    } else if (code === closeBrace || code === closeBracket) depth -= 1
-    else if (code === quote) {
-      const first = at
-      at = stringEnd(text, at)
-      let after = at + 1
-      while (isSpace(text.charCodeAt(after))) after += 1
-      if (text.charCodeAt(after) !== colon) continue
-      members += 1
-      open[depth]! += 1
-      if (open[depth]! > maxMembers) refuse(`more than ${maxMembers} members`)
-      note?.(first, at)
+    if (code === 0x22) {
+      reading.at = at + 1
+      return read === '' ? text.slice(from, at) : read + text.slice(from, at)
+    }
+    if (code === 0x5c) {
+      read += text.slice(from, at)
+      reading.at = at
+      read += readEscape(reading)
+      from = reading.at
+      at = from - 1
+    } else if (!(code >= 0x20)) {
+      // A control character, or NaN past the end.
+      reading.at = at
+      return notJson(reading)
     }
   }
-  return members
 }
 
-/** Those that are left of them. */
-const membersKept = (value: unknown): number => {
-  if (typeof value !== 'object' || value === null) return 0
-  let members = 0
-  if (Array.isArray(value)) {
-    for (const each of value) members += membersKept(each)
-    return members
-  }
-  for (const name in value) {
-    if (poisoned.has(name)) refuse('a member name is not allowed')
-    members += 1 + membersKept((value as Record<string, unknown>)[name])
-  }
-  return members
-}
+const numeral = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return refuse('the body is not JSON')
-  }
-}
-
-/** The value with its members under their own names, which stand in the list at the places that they have for names now. */
-const renamed = (value: unknown, names: readonly string[]): unknown => {
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((each) => renamed(each, names))
-  const members: Record<string, unknown> = {}
-  for (const [place, member] of Object.entries(value)) {
-    const name = names[Number.parseInt(place, 10)]!
-    if (poisoned.has(name)) refuse('a member name is not allowed')
-    if (Object.hasOwn(members, name)) refuse('a member appears twice')
-    members[name] = renamed(member, names)
-  }
-  return members
-}
-
-const parseCounted = (text: string, written: number): unknown => {
-  const value = parsed(text)
-  if (membersKept(value) !== written) refuse('a member appears twice')
-  return value
-}
-
-/**
- * JSON.parse takes a name that is escaped for another one where an object before it, of whoever's request, had a name with a backslash in
- * it (nodejs/node#63785). So it is shown no such name: each is read by itself, and its place in a list stands for it meanwhile.
- */
-const parseEscaped = (text: string): unknown => {
-  const names: string[] = []
-  let plain = ''
-  let from = 0
-  membersWritten(text, (first, last) => {
-    plain += `${text.slice(from, first)}"${names.length}."`
-    names.push(text.slice(first, last + 1))
-    from = last + 1
-  })
-  if (!names.some((name) => name.includes('\\'))) return parseCounted(text, names.length)
-  const value = parsed(plain + text.slice(from))
-  return renamed(
-    value,
-    names.map((name) => parsed(name) as string),
-  )
-}
-
-/** What a text says as JSON, where no object in it has two members of one name: of these each reader would keep another. */
-export const parseUnique = (text: string): unknown => (text.includes('\\') ? parseEscaped(text) : parseCounted(text, membersWritten(text)))
-
-const settle = (value: unknown, asTheyCame: readonly string[], within?: string): unknown => {
-  if (typeof value === 'string') {
-    const settled = settleText(value, within)
-    return within !== undefined && asTheyCame.includes(within) ? value : settled
-  }
-  if (typeof value === 'number') return settleNumber(value)
-  if (Array.isArray(value)) return value.map((each) => settle(each, asTheyCame, within))
-  if (typeof value !== 'object' || value === null) return value
-  const settled: Record<string, unknown> = {}
-  for (const [name, member] of Object.entries(value)) {
-    const key = settleText(name)
-    if (Object.hasOwn(settled, key)) refuse('a member appears twice')
-    settled[key] = settle(member, asTheyCame, within ?? key)
-  }
-  return settled
-}
-
-/** No script puts so many on one letter (UAX 15, stream-safe text). To put marks in their order takes as long as their number squared. */
-const endlessMarks = /\p{M}{31}/u
-
-/** One spelling per text (NFC), and nothing that the database or a peer could not hold. */
-export const settleText = (text: string, within?: string): string => {
-  if (text.includes('\u0000')) throw new JsonRefused('a text contains NUL', within)
-  if (!isSurrogatePaired(text)) throw new JsonRefused('a text is not well-formed Unicode', within)
-  if (endlessMarks.test(text)) throw new JsonRefused('a text has too many marks on one letter', within)
-  return text.normalize('NFC')
-}
-
-const settleNumber = (number: number): number => {
+const readNumber = (reading: Reading): number => {
+  numeral.lastIndex = reading.at
+  if (!numeral.test(reading.text)) return notJson(reading)
+  const number = Number(reading.text.slice(reading.at, numeral.lastIndex))
+  reading.at = numeral.lastIndex
+  if (!reading.isSettled) return number
   if (!Number.isFinite(number)) refuse('a number is too large')
   if (Number.isInteger(number) && !Number.isSafeInteger(number)) refuse('an integer is too large to be exact')
   return number
 }
 
-const requireNumbers = (value: unknown): void => {
-  if (typeof value === 'number') settleNumber(value)
-  else if (typeof value === 'object') for (const name in value) requireNumbers((value as Record<string, unknown>)[name])
+const readWord = (reading: Reading, word: string, value: boolean | null): boolean | null => {
+  if (!reading.text.startsWith(word, reading.at)) return notJson(reading) as never
+  reading.at += word.length
+  return value
 }
+
+const settledText = (reading: Reading, within: string | undefined): string => {
+  const text = readText(reading)
+  if (!reading.isSettled) return text
+  const settled = settleText(text, within)
+  if (within === undefined || settled === text) return settled
+  reading.kept ??= reading.asTheyCame()
+  return reading.kept.includes(within) ? text : settled
+}
+
+const newShape = (reading: Reading, before: Shape, written: string, members: object): Shape => {
+  const { limits } = reading
+  if (before.count >= limits.members) refuse(`more than ${limits.members} members`)
+  reading.shapes += 1
+  if (reading.shapes > limits.shapes) refuse('too many objects of different shapes')
+  if (poisoned.has(written)) refuse('a member name is not allowed')
+  const name = reading.isSettled ? settleText(written) : written
+  if (Object.hasOwn(members, name)) refuse('a member appears twice')
+  const shape = { name, count: before.count + 1, next: undefined }
+  before.next ??= new Map()
+  before.next.set(written, shape)
+  return shape
+}
+
+const readObject = (reading: Reading, depth: number, within: string | undefined): object => {
+  const members: Record<string, unknown> = {}
+  let shape = reading.root
+  reading.at += 1
+  let code = skipSpace(reading)
+  if (code === 0x7d) {
+    reading.at += 1
+    return members
+  }
+  for (;;) {
+    if (code !== 0x22) return notJson(reading)
+    const written = readText(reading)
+    if (skipSpace(reading) !== 0x3a) return notJson(reading)
+    reading.at += 1
+    shape = shape.next?.get(written) ?? newShape(reading, shape, written, members)
+    members[shape.name] = readValue(reading, depth, within ?? shape.name)
+    const after = skipSpace(reading)
+    if (after !== 0x7d && after !== 0x2c) return notJson(reading)
+    reading.at += 1
+    if (after === 0x7d) return members
+    code = skipSpace(reading)
+  }
+}
+
+const readList = (reading: Reading, depth: number, within: string | undefined): unknown[] => {
+  const list: unknown[] = []
+  reading.at += 1
+  if (skipSpace(reading) === 0x5d) {
+    reading.at += 1
+    return list
+  }
+  for (;;) {
+    list.push(readValue(reading, depth, within))
+    const code = skipSpace(reading)
+    if (code !== 0x5d && code !== 0x2c) return notJson(reading)
+    reading.at += 1
+    if (code === 0x5d) return list
+  }
+}
+
+const readValue = (reading: Reading, depth: number, within: string | undefined): unknown => {
+  reading.values += 1
+  if (reading.values > reading.limits.values) refuse(`more than ${reading.limits.values} values`)
+  const code = skipSpace(reading)
+  switch (code) {
+    case 0x22:
+      return settledText(reading, within)
+    case 0x7b:
+    case 0x5b:
+      if (depth === maxDepth) refuse(`deeper than ${maxDepth} levels`)
+      return code === 0x7b ? readObject(reading, depth + 1, within) : readList(reading, depth + 1, within)
+    case 0x74:
+      return readWord(reading, 'true', true)
+    case 0x66:
+      return readWord(reading, 'false', false)
+    case 0x6e:
+      return readWord(reading, 'null', null)
+    default:
+      return readNumber(reading)
+  }
+}
+
+const none = () => []
+
+const readWhole = (text: string, isSettled: boolean, asTheyCame: () => readonly string[]): unknown => {
+  const root: Shape = { name: '', count: 0, next: undefined }
+  const limits = isSettled ? limitsOfBody : limitsOfToken
+  const reading: Reading = { text, limits, at: 0, values: 0, shapes: 0, root, isSettled, asTheyCame, kept: undefined }
+  const value = readValue(reading, 0, undefined)
+  skipSpace(reading)
+  return reading.at === text.length ? value : notJson(reading)
+}
+
+/** What a part of a token says as JSON, where no object in it has two members of one name: of these each reader would keep another. */
+export const parseUnique = (text: string): unknown => readWhole(text, false, none)
 
 const textOf = (bytes: Buffer): string => {
   try {
@@ -191,13 +253,8 @@ const textOf = (bytes: Buffer): string => {
  * Parses bytes as JSON in one reading only; throws JsonRefused where two readers could disagree. The texts of the members that are named last
  * are kept to the letter: a secret in another spelling is another one.
  */
-export const parseStrictJson = (bytes: Buffer, asTheyCame: () => readonly string[] = () => []): unknown => {
-  const isPlain = isAscii(bytes)
-  const text = isPlain ? bytes.toString('latin1') : textOf(bytes)
+export const parseStrictJson = (bytes: Buffer, asTheyCame: () => readonly string[] = none): unknown => {
+  const text = textOf(bytes)
   if (text.charCodeAt(0) === 0xfeff) refuse('the body begins with a byte order mark')
-  const value = parseUnique(text)
-  if (!isPlain || text.includes('\\')) return settle(value, asTheyCame())
-  // Every text stands there as it is, and has no second spelling.
-  requireNumbers(value)
-  return value
+  return readWhole(text, true, asTheyCame)
 }

@@ -1,4 +1,4 @@
-import type { Histogram, Registry } from 'prom-client'
+import type { Histogram, Registry } from '@prometheus-io/client'
 
 interface Series {
   /** How many fell into each bucket, and last how many into none. */

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, type LabelValues, Registry } from '@prometheus-io/client'
 import { bucketed } from './bucketed.ts'
 
 export interface EndedRequest {
@@ -47,7 +47,7 @@ export const createMetrics = (): Metrics => {
 
   /** Counted in a plain table and handed over when somebody looks: the library would look for the place of each count anew. */
   const tally = <L extends string>(name: string, help: string, labelNames: readonly L[]) => {
-    const counts = new Map<string, { readonly labels: Record<L, string | number>; pending: number }>()
+    const counts = new Map<string, { readonly labels: LabelValues<L>; pending: number }>()
     new Counter<L>({
       name,
       help,
@@ -61,7 +61,7 @@ export const createMetrics = (): Metrics => {
       },
     })
     // No label's value has a space in it.
-    return (key: string, labels: () => Record<L, string | number>): void => {
+    return (key: string, labels: () => LabelValues<L>): void => {
       const known = counts.get(key)
       if (known) known.pending += 1
       else counts.set(key, { labels: labels(), pending: 1 })

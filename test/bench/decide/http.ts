@@ -54,7 +54,8 @@ export const measureHttp = async (world: World, issuer: LocalIssuer, population:
     const figures: Record<keyof typeof ports, Measured[]> = { ours: [], bare: [] }
     for (let round = 0; round <= rounds; round += 1)
       for (const name of ['ours', 'bare'] as const) {
-        const measured = await load(generator, { port: ports[name], requests, connections, seconds })
+        const metrics_port = name === 'ours' ? server.metrics_port : port
+        const measured = await load(generator, { port: ports[name], requests, connections, seconds }, metrics_port)
         // The first round only warms up.
         if (round > 0) figures[name].push(measured)
       }

@@ -42,14 +42,16 @@ export const startAll = async (world: World, issuer: LocalIssuer) => {
   generator.once('exit', (code) => {
     if (code) throw new Error('the load generator ended')
   })
+  const ours = Number(new URL(server.url).port)
   return {
     accounts,
     clients,
     keeper,
-    ports: { ours: Number(new URL(server.url).port), written: written.port, remembered: remembered.port },
+    ports: { ours, written: written.port, remembered: remembered.port },
     load: async (port: number, requests: readonly string[]): Promise<Loaded> => {
       const before = postgresMicroseconds(world.postgres_pid)
-      const measured = await load(generator, { port, requests, connections, seconds })
+      const metrics_port = port === ours ? server.metrics_port : port
+      const measured = await load(generator, { port, requests, connections, seconds }, metrics_port)
       return { ...measured, postgres_us: (postgresMicroseconds(world.postgres_pid) - before) / measured.statuses['200']! }
     },
     stop: async () => {

@@ -1,0 +1,80 @@
+import { createProjectConstraint } from '@gatehouse/contract/constraints'
+import { listProjectMembers } from '@gatehouse/contract/members'
+import { readMe } from '@gatehouse/contract/users'
+import { describe, expect, test } from 'vitest'
+import { fixture } from '../../../test/fixture.ts'
+import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
+import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
+import { trustedProxies } from './source-address.ts'
+
+const live = serverFixture({ policies: noRateLimits })
+const params = { project_id: seeded.project.aurora }
+
+describe('forwarded addresses', () => {
+  const rejected: string[] = []
+  /** A server that trusts whoever connects to it here, and one that trusts nobody. */
+  const servers = fixture(async () => {
+    const condition = { within: { source_ip: ['198.51.100.0/24'] } }
+    const body = { key: 'outside', actions: ['project.member.read'], condition }
+    expect((await live.ask('alice', createProjectConstraint, { params, body })).status).toBe(201)
+    const onRejected = (_code: string, address: string) => rejected.push(address)
+    const believing = await live.replica({ isTrustedProxy: trustedProxies(['127.0.0.1'])!, onRejected })
+    const plain = await live.replica({ onRejected })
+    return { believing: believing.url, plain: plain.url }
+  })
+  const read = async (base: string, headers: Record<string, string>) =>
+    (await live.ask('amara', listProjectMembers, { params, headers, base })).status
+
+  test('PR-04 M1 a rule on the address: a trusted proxy names the client → the right-most untrusted address is judged', async () => {
+    const by = (forwarded: string) => read(servers.believing, { 'x-forwarded-for': forwarded })
+    expect(await by('198.51.100.7')).toBe(403)
+    expect(await by('203.0.113.5')).toBe(200)
+    // What the client wrote into the header before.
+    expect(await by('198.51.100.7, 203.0.113.5')).toBe(200)
+    expect(await by('203.0.113.5, 198.51.100.7')).toBe(403)
+    expect(await by('203.0.113.5, 198.51.100.7, 127.0.0.1')).toBe(403)
+    expect(await by('::ffff:198.51.100.7')).toBe(403)
+    for (const garbage of ['unknown', '198.51.100.7, nonsense', 'fe80::1%eth0', ',', '198.51.100.7;', 'x'.repeat(8000)])
+      expect([garbage.slice(0, 30), await by(garbage)]).toEqual([garbage.slice(0, 30), 200])
+  })
+
+  test('PR-04 M1 any forwarded header: no trusted proxy → changes nothing; headers that nobody appends to → never read', async () => {
+    for (const name of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'x-client-ip', 'true-client-ip', 'cf-connecting-ip'])
+      expect([name, await read(servers.plain, { [name]: name === 'forwarded' ? 'for=198.51.100.7' : '198.51.100.7' })]).toEqual([name, 200])
+    for (const [name, value] of [
+      ['forwarded', 'for=198.51.100.7'],
+      ['x-real-ip', '198.51.100.7'],
+    ] as const)
+      expect([name, await read(servers.believing, { [name]: value })]).toEqual([name, 200])
+  })
+
+  test('PR-04 M1 a header of 64 KiB → 431, and of one name on two lines → read as one list', async () => {
+    const bearer = `Authorization: Bearer ${await live.tokenOf('amara')}\r\n`
+    const get = (headers: string) =>
+      `GET /api/v1/projects/${params.project_id}/members HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${bearer}${headers}\r\n`
+    const long = await rawExchange(servers.believing, [get(`X-Forwarded-For: ${'1.1.1.1,'.repeat(8192)}1.1.1.1\r\n`)])
+    expect(long.statuses).toEqual([431])
+    const two = await rawExchange(servers.believing, [get('X-Forwarded-For: 203.0.113.5\r\nX-Forwarded-For: 198.51.100.7\r\n')])
+    expect(two.statuses).toEqual([403])
+  })
+
+  test('PR-04 the audit of refused tokens: a trusted proxy names the client → told by that address; otherwise by the connection’s', async () => {
+    for (const base of [servers.believing, servers.plain])
+      await live.ask(null, readMe, { headers: { authorization: 'Bearer nonsense', 'x-forwarded-for': '198.51.100.9' }, base })
+    await expect.poll(() => rejected).toEqual(['198.51.100.9', '127.0.0.1'])
+  })
+})
+
+describe('the Host header', () => {
+  test.for([
+    ['the same twice', 'Host: x\r\nHost: x\r\n'],
+    ['two different ones', 'Host: x\r\nhost: y\r\n'],
+    ['two beside others', 'Host: x\r\nAccept: */*\r\nHOST: x\r\n'],
+  ])('HO-04 request with %s → 400', async ([, hosts]) => {
+    for (const path of ['/healthz', '/api/v1/me', '/nowhere']) {
+      const { statuses, text } = await rawExchange(live.url, [`GET ${path} HTTP/1.1\r\nConnection: close\r\n${hosts}\r\n`])
+      expect([path, statuses]).toEqual([path, [400]])
+      expect(text).toContain('two_hosts')
+    }
+  })
+})
