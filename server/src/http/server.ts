@@ -17,6 +17,7 @@ import { correlationIdOf } from './correlation.ts'
 import { serveDocs } from './docs.ts'
 import { type PublicDocument, serveDocument } from './documents.ts'
 import { drainOnClose } from './drain.ts'
+import { serveFront } from './front.ts'
 import { guardHeaders } from './guard-headers.ts'
 import { serveHealth } from './health.ts'
 import { untoldMembers } from './idempotency.ts'
@@ -75,6 +76,8 @@ export interface ServerParts extends Rails {
   readonly aside?: { readonly settled: () => Promise<void>; readonly close: () => Promise<void> }
   /** Which door this is: it serves the operations of that door and no others. */
   readonly listener?: Listener
+  /** Under which address nodes reach their own door, for the OpenAPI document. */
+  readonly nodes_url?: string
   /** The nodes' door speaks TLS and asks for certificates. */
   readonly https?: ServerOptions
   /** Which node a connection's certificate is; throws a problem if none's. */
@@ -308,6 +311,8 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   if (listener === 'nodes') return app
   for (const document of parts.documents ?? []) serveDocument(app, document, { fresh: parts.fresh, countRequest })
   serveHealth(app, { ...parts, ...observers, isDraining: drain.isDraining })
-  await serveDocs(app, openApiDocument(parts.answers.map(({ operation }) => operation)))
+  serveFront(app)
+  const operations = parts.answers.map(({ operation }) => operation)
+  await serveDocs(app, openApiDocument(operations, parts.nodes_url))
   return app
 }
