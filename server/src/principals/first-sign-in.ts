@@ -1,6 +1,7 @@
 import { record } from '../audit/record.ts'
 import { systemProof } from '../authz/authorize.ts'
 import { newId } from '../kernel/ids.ts'
+import { readPolicy } from '../policies/read-policy.ts'
 import { foundOrganization } from '../tenancy/found-organization.ts'
 import { foundProject } from '../tenancy/found-project.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
@@ -24,7 +25,10 @@ export const moveAddress = async (work: Work, { id }: Addressed, claims: HumanCl
   record(work, { action: 'user.address', resource_type: 'user', resource_id: id, metadata: { email_verified: claims.email_verified } })
 }
 
-/** Somebody nobody has seen before gets a record, a personal organization and a `default` project. What the provider claims about roles is not heard. */
+/**
+ * Somebody nobody has seen before gets a record and, where policy says so, a personal organization with a `default` project. What the provider
+ * claims about roles is not heard.
+ */
 export const welcome = async (work: Work, claims: HumanClaims, subscribers: TenancySubscribers): Promise<string> => {
   const id = newId('user')
   const proof = systemProof('first_sign_in', 'platform.admin', {})
@@ -36,6 +40,12 @@ export const welcome = async (work: Work, claims: HumanClaims, subscribers: Tena
   if (!user) return (await work.tx.one(userBySubject(issuer, subject))).id
 
   record(work, { action: 'user.create', resource_type: 'user', resource_id: id, metadata: { issuer } })
+  if (await readPolicy(work.tx, 'tenancy.personal_organizations')) await foundPersonal(work, id, username, subscribers)
+  return id
+}
+
+const foundPersonal = async (work: Work, id: string, username: string, subscribers: TenancySubscribers): Promise<void> => {
+  const proof = systemProof('first_sign_in', 'platform.admin', {})
   const ownership = { owner_user_id: id, reason: 'first sign-in', severity: 'info' } as const
   const slug = `personal-${id.slice(-12)}`
   const organization = await foundOrganization(
@@ -46,5 +56,4 @@ export const welcome = async (work: Work, claims: HumanClaims, subscribers: Tena
   )
   const place = systemProof('first_sign_in', 'tenant.project.create', organization)
   await foundProject(work, place, { id: newId('project'), name: 'Default', slug: 'default', ...ownership }, subscribers)
-  return id
 }
