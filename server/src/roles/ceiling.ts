@@ -19,5 +19,10 @@ export const requireWithinCeiling = (authority: Authority, tier: 'tenant' | 'pro
   if (authority.may_override) return { ...authority, is_override: true }
   const { allowed } = authority.facts[tier]
   const action = [...permissions].find((key) => !allowed.has(key))!
-  throw new Problem('insufficient_permissions', { reason_code: 'permission_denied', action, detail: 'assignment_ceiling' })
+  throw new Problem('insufficient_permissions', {
+    reason_code: 'permission_denied',
+    action,
+    detail: 'assignment_ceiling',
+    because: 'You can give only what you hold yourself, and this gives more. Ask an owner.',
+  })
 }
