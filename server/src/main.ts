@@ -87,6 +87,7 @@ const start = async () => {
       },
     }),
     logger: loggerOptions(config.log_level),
+    nodes_url: config.nodes.url,
     metrics,
     onRejected: rejections.note,
     identityReady: tokens.ready,

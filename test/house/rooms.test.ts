@@ -27,3 +27,26 @@ test.for(built)('the room %s says in at most 20 lines what it knows', (room) => 
   expect(existsSync(path), `${path} is missing`).toBe(true)
   expect(textOf(path).trimEnd().split('\n').length).toBeLessThanOrEqual(20)
 })
+
+/** The rooms of the picture, by the line on which they are drawn. */
+const drawnIn = (picture: string): Map<string, number> =>
+  new Map(
+    picture
+      .split('\n')
+      .filter((line) => line.startsWith('  │  '))
+      .flatMap((line, at) => {
+        const names = /^ {2}│ {2}([a-z-]+(?: (?:·|──) [a-z-]+)*)/.exec(line)?.[1]?.split(/ (?:·|──) /) ?? []
+        return names.filter((name) => Object.hasOwn(rooms, name)).map((name): [string, number] => [name, at])
+      }),
+  )
+const drawnUpwards = (drawn: ReadonlyMap<string, number>): string[] =>
+  Object.entries(rooms).flatMap(([room, sees]) =>
+    sees.filter((seen) => drawn.has(room) && drawn.get(seen)! < drawn.get(room)!).map((seen) => `${room} → ${seen}`),
+  )
+
+test('the picture of the architecture has every room, and none below a room that it imports', () => {
+  const drawn = drawnIn(textOf('docs/architecture.md'))
+  expect(built.filter((room) => !drawn.has(room))).toEqual([])
+  expect(drawnUpwards(drawn)).toEqual([])
+  expect(drawnUpwards(new Map([...drawn, ['tokens', 99]]))).toContain('tokens → keys')
+})

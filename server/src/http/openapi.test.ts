@@ -4,6 +4,7 @@ import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { Ajv } from 'ajv'
 import { describe, expect, test } from 'vitest'
 import { inlined } from '../../../test/fuzz/inlined.ts'
+import product from '../../package.json' with { type: 'json' }
 import { openApiDocument, problemsOf } from './openapi.ts'
 
 interface Described {
@@ -144,12 +145,25 @@ test('HO-04 what nodes ask says at which door, and how its caller is known there
   for (const { id, listener } of operations)
     if (listener === 'nodes')
       expect(byId(id)).toMatchObject({
-        servers: [{ url: '{nodes_url}', variables: { nodes_url: { default: 'https://localhost:8092' } } }],
+        servers: [{ url: '{nodes_url}', variables: { nodes_url: { default: 'https://localhost:8093' } } }],
         description: expect.stringContaining('`GATEHOUSE_NODES_URL`'),
       })
     else expect(byId(id)).not.toHaveProperty('servers')
   const missing = byId('node.task.wait').responses['401']!.description
   expect(missing).toBe('`certificate_missing`: A certificate of our authority is required.')
+})
+
+test('HO-04 the document says where the API is, the version of the product and an example of every operation', () => {
+  expect(document.servers).toEqual([{ url: '/', description: 'Where this document was read.' }])
+  expect(document.info.version).toBe(product.version)
+  const elsewhere = openApiDocument(operations, 'https://nodes.example:9443')
+  expect(JSON.stringify(elsewhere)).toContain('"default":"https://nodes.example:9443"')
+  for (const { id, success, reply, body } of operations) {
+    const { requestBody, responses, parameters } = byId(id)
+    if (reply) expect(Object.values(responses[success]!.content!)[0]).toHaveProperty('example')
+    if ((body as { required?: [] } | undefined)?.required) expect(Object.values(requestBody!.content)[0]).toHaveProperty('example')
+    for (const each of parameters.filter((one) => one.in === 'path')) expect(each).toHaveProperty('example')
+  }
 })
 
 test('HO-04 the catalogue names codes in snake case, one status each, and says nothing of our insides', () => {

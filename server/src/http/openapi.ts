@@ -3,6 +3,8 @@ import type { Operation } from '@gatehouse/contract/operation'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { ProblemBody } from '@gatehouse/contract/shapes'
 import type { TSchema } from 'typebox'
+import product from '../../package.json' with { type: 'json' }
+import { examples } from './examples.ts'
 import { operatorAccess } from './operator-allowlist.ts'
 
 /** What any operation can answer, whatever it is. */
@@ -82,12 +84,14 @@ const repeats = {
   request: 'Accepted and not needed: the description says which repeats are answered as before.',
 } as const
 
-/** Where nodes ask: the document does not know the address of an installation. */
-const nodesDoor = {
+/** Relative, so that it is right behind any proxy and on any port: whoever reads the document has reached the API. */
+const apisDoor = { url: '/', description: 'Where this document was read.' }
+
+const nodesDoor = (nodes_url: string) => ({
   url: '{nodes_url}',
   description: 'The nodes’ own door.',
-  variables: { nodes_url: { default: 'https://localhost:8092', description: 'As `GATEHOUSE_NODES_URL` says.' } },
-}
+  variables: { nodes_url: { default: nodes_url, description: 'As `GATEHOUSE_NODES_URL` says.' } },
+})
 
 const headers = ({ repeated_by, path, takes_project_header }: Operation) => [
   {
@@ -135,6 +139,8 @@ const nextCursor = {
 const toldAs = (operation: Operation, code: ProblemCode): readonly { status: number; error: string }[] =>
   operation.speaks === 'oauth' ? oauthErrorsOf(code, operation) : [{ status: problems[code].status, error: code }]
 
+const withExample = (example: unknown) => (example === undefined ? {} : { example })
+
 const answers = (operation: Operation) => {
   const shape = operation.speaks === 'oauth' ? 'OAuthError' : 'Problem'
   const told = problemsOf(operation).flatMap((code) => toldAs(operation, code).map((each) => ({ ...each, code })))
@@ -150,7 +156,9 @@ const answers = (operation: Operation) => {
   const { reply, success, success_again } = operation
   const good = {
     ...(operation.is_exportable ? { headers: nextCursor } : {}),
-    ...(reply ? { content: { 'application/json': { schema: reply }, ...asLines(operation) } } : {}),
+    ...(reply
+      ? { content: { 'application/json': { schema: reply, ...withExample(examples[operation.id]?.reply) }, ...asLines(operation) } }
+      : {}),
   }
   return {
     ...(success_again ? { [success_again]: { description: 'It was there already.', ...good } } : {}),
@@ -165,7 +173,8 @@ const byReference = (named: Map<string, object>) => {
     if (Array.isArray(value)) return value.map(referred)
     if (typeof value !== 'object' || value === null) return value
     const { title, ...rest } = value as { title?: unknown }
-    const schema = Object.fromEntries(Object.entries(rest).map(([name, member]) => [name, referred(member)]))
+    // What stands in an example is no schema, whatever its members are called.
+    const schema = Object.fromEntries(Object.entries(rest).map(([name, member]) => [name, name === 'example' ? member : referred(member)]))
     if (typeof title !== 'string') return schema
     named.set(title, schema)
     return { $ref: `#/components/schemas/${title}` }
@@ -184,10 +193,11 @@ const securityOf = ({ identified_by, speaks }: Operation) => [
 ]
 
 /** The contract as an OpenAPI 3.1 document: derived, never written. */
-export const openApiDocument = (operations: readonly Operation[]) => {
+export const openApiDocument = (operations: readonly Operation[], nodes_url = 'https://localhost:8093') => {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
     const path = operation.path.replaceAll(/:(\w+)/g, '{$1}')
+    const example = examples[operation.id] ?? {}
     paths[path] = {
       ...paths[path],
       [operation.method.toLowerCase()]: {
@@ -199,9 +209,15 @@ export const openApiDocument = (operations: readonly Operation[]) => {
         'x-actions': operation.actions,
         'x-effect': operation.effect,
         security: securityOf(operation),
-        ...(operation.listener === 'nodes' ? { servers: [nodesDoor] } : {}),
+        ...(operation.listener === 'nodes' ? { servers: [nodesDoor(nodes_url)] } : {}),
         parameters: [
-          ...members(operation.params).map(({ name, member }) => ({ name, in: 'path', required: true, schema: member })),
+          ...members(operation.params).map(({ name, member }) => ({
+            name,
+            in: 'path',
+            required: true,
+            schema: member,
+            ...withExample(example.params?.[name]),
+          })),
           ...members(operation.query).map(({ name, member, isRequired }) => ({ name, in: 'query', required: isRequired, schema: member })),
           ...headers(operation),
         ],
@@ -209,7 +225,7 @@ export const openApiDocument = (operations: readonly Operation[]) => {
           ? {
               requestBody: {
                 required: members(operation.body).some(({ isRequired }) => isRequired),
-                content: { [mediaTypes[operation.speaks]]: { schema: operation.body } },
+                content: { [mediaTypes[operation.speaks]]: { schema: operation.body, ...withExample(example.body) } },
               },
             }
           : {}),
@@ -226,10 +242,11 @@ export const openApiDocument = (operations: readonly Operation[]) => {
     openapi: '3.1.0',
     info: {
       title: 'Gatehouse',
-      version: '1',
+      version: product.version,
       description:
         'Who may do what, in which tenant and project, for how long, and who did: the identity and access control plane of a GPU cloud.',
     },
+    servers: [apisDoor],
     paths: referred,
     components: {
       schemas: Object.fromEntries(named),

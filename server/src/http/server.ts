@@ -18,6 +18,7 @@ import { docFiles } from './docs.ts'
 import { type PublicDocument, serveDocument } from './documents.ts'
 import { drainOnClose } from './drain.ts'
 import { serveFixed } from './fixed-files.ts'
+import { serveFront } from './front.ts'
 import { guardHeaders } from './guard-headers.ts'
 import { serveHealth } from './health.ts'
 import { untoldMembers } from './idempotency.ts'
@@ -85,6 +86,8 @@ export interface ServerParts extends Rails {
   readonly aside?: { readonly settled: () => Promise<void>; readonly close: () => Promise<void> }
   /** Which door this is: it serves the operations of that door and no others. */
   readonly listener?: Listener
+  /** Under which address nodes reach their own door, for the OpenAPI document. */
+  readonly nodes_url?: string
   /** The nodes' door speaks TLS and asks for certificates. */
   readonly https?: ServerOptions
   /** Which node a connection's certificate is; throws a problem if none's. */
@@ -325,10 +328,9 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   if (listener === 'nodes') return app
   for (const document of parts.documents ?? []) serveDocument(app, document, { fresh: parts.fresh, countRequest })
   serveHealth(app, { ...parts, isDraining: drain.isDraining })
-  const files = serveFixed(app, docFiles(openApiDocument(parts.answers.map(({ operation }) => operation))), {
-    fresh: parts.fresh,
-    countRequest,
-  })
+  serveFront(app)
+  const operations = parts.answers.map(({ operation }) => operation)
+  const files = serveFixed(app, docFiles(openApiDocument(operations, parts.nodes_url)), { fresh: parts.fresh, countRequest })
   app.prepareDocs = files.prepare
   return app
 }

@@ -90,6 +90,18 @@ describe('wrong method', () => {
   })
 })
 
+describe('the address alone', () => {
+  test('HO-04 GET /: a browser → the pages; a program → what there is, and each of it answers', async () => {
+    const page = await fetch(live.url, { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }, redirect: 'manual' })
+    expect([page.status, page.headers.get('location')]).toEqual([302, '/docs'])
+    const { status, body } = await live.call(null, 'GET', '/')
+    expect([status, body.name, body.version]).toEqual([200, 'Gatehouse', expect.stringMatching(/^\d+\.\d+\.\d+/)])
+    const { name: _n, version: _v, api, ...open } = body
+    for (const path of Object.values<string>(open)) expect([path, (await live.call(null, 'GET', path)).status]).toEqual([path, 200])
+    expect((await live.call(null, 'GET', api)).status).toBe(401)
+  })
+})
+
 describe('what is said of a field', () => {
   const messageOf = async (answer: Promise<{ body: { details?: { fields?: { message: string }[] } } }>) =>
     (await answer).body.details?.fields?.map(({ message }) => message)

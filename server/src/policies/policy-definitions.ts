@@ -107,6 +107,11 @@ export const policyDefinitions = {
     scopes: ['global', 'tenant', 'project'],
     direction: 'most_specific',
   },
+  'tenancy.personal_organizations': {
+    type: 'boolean',
+    purpose: 'Whether the first sign-in of a person makes a personal organization with a project `default`.',
+    default: true,
+  },
   'access.max_ssh_keys': count('How many SSH keys one person, or the automation of one project, may have registered.', 50, 1, 1000),
   // With the fifty keys that an allocation may have of its own, fewer than a node is sent at once.
   'access.max_grants_per_allocation': count('How many access grants one allocation may have at a time.', 100, 1, 900),

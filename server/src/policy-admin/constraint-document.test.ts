@@ -24,11 +24,11 @@ describe('actions', () => {
   })
 
   test.for([
-    ['no.such', 'is not an action'],
-    ['allocation', 'is not an action'],
-    ['toString', 'is not an action'],
-    ['constructor', 'is not an action'],
-    ['authorization.override.all', 'is not an action'],
+    ['no.such', 'is not a known action'],
+    ['allocation', 'is not a known action'],
+    ['toString', 'is not a known action'],
+    ['constructor', 'is not a known action'],
+    ['authorization.override.all', 'is not a known action'],
     ['me.read', 'cannot be constrained'],
     ['tenant.user.leave', 'cannot be constrained'],
     ['project.member.leave', 'cannot be constrained'],
@@ -50,7 +50,7 @@ describe('actions', () => {
 
   test('DE-10 what is named twice, or is unknown, is told by its place', () => {
     expect(ofActions('allocation.create', 'no.such', 'allocation.create', 'me.read')).toEqual([
-      'actions/1 is not an action',
+      'actions/1 is not a known action',
       'actions/3 cannot be constrained',
       'actions/2 is there already',
     ])

@@ -1,6 +1,7 @@
 import { record } from '../audit/record.ts'
 import { systemProof } from '../authz/authorize.ts'
 import { newId } from '../kernel/ids.ts'
+import { readPolicy } from '../policies/read-policy.ts'
 import { foundOrganization } from '../tenancy/found-organization.ts'
 import { foundProject } from '../tenancy/found-project.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
@@ -15,8 +16,8 @@ const all = async (questions: TenancySubscribers['canBeFounded'], work: Work): P
 }
 
 /**
- * Somebody nobody has seen before gets a record, a personal organization and a `default` project. What the provider claims about roles is not
- * heard. While an owner role is disabled they get the record alone: a sign-in must not fail because of it.
+ * Somebody nobody has seen before gets a record and, where policy says so, a personal organization with a `default` project. What the provider
+ * claims about roles is not heard. While an owner role is disabled they get the record alone: a sign-in must not fail because of it.
  */
 export const welcome = async (work: Work, claims: HumanClaims, subscribers: TenancySubscribers): Promise<string> => {
   const id = newId('user')
@@ -31,10 +32,16 @@ export const welcome = async (work: Work, claims: HumanClaims, subscribers: Tena
   // A concurrent first request won; it has made everything.
   if (!user) return (await work.tx.one(userBySubject(issuer, subject))).id
 
-  const is_founded = await all(subscribers.canBeFounded, work)
-  const metadata = is_founded ? { issuer } : { issuer, personal_organization: 'role_not_assignable' }
+  const is_wanted = await readPolicy(work.tx, 'tenancy.personal_organizations')
+  const is_founded = is_wanted && (await all(subscribers.canBeFounded, work))
+  const metadata = is_wanted && !is_founded ? { issuer, personal_organization: 'role_not_assignable' } : { issuer }
   record(work, { action: 'user.create', resource_type: 'user', resource_id: id, metadata })
-  if (!is_founded) return id
+  if (is_founded) await foundPersonal(work, id, username, subscribers)
+  return id
+}
+
+const foundPersonal = async (work: Work, id: string, username: string, subscribers: TenancySubscribers): Promise<void> => {
+  const proof = systemProof('first_sign_in', 'platform.admin', {})
   const ownership = { owner_user_id: id, reason: 'first sign-in', severity: 'info' } as const
   const slug = `personal-${id.slice(-12)}`
   const organization = await foundOrganization(
@@ -45,5 +52,4 @@ export const welcome = async (work: Work, claims: HumanClaims, subscribers: Tena
   )
   const place = systemProof('first_sign_in', 'tenant.project.create', organization)
   await foundProject(work, place, { id: newId('project'), name: 'Default', slug: 'default', ...ownership }, subscribers)
-  return id
 }

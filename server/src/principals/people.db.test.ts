@@ -1,5 +1,6 @@
 import { addProjectMember, removeProjectMember } from '@gatehouse/contract/members'
 import { createOrganization } from '@gatehouse/contract/organizations'
+import { setPlatformPolicyValue } from '@gatehouse/contract/policies'
 import { createProject } from '@gatehouse/contract/projects'
 import { disableUser, enableUser, listUsers, readMe, readUser } from '@gatehouse/contract/users'
 import { expect, test } from 'vitest'
@@ -27,6 +28,20 @@ test('HO-06 the first sign-in makes the person, a personal organization and a de
   expect(rows).toEqual(
     ['user.create', 'organization.create', 'project.create'].map((action) => ({ action, actor_type: 'system', actor_id: 'first_sign_in' })),
   )
+})
+
+test('HO-06 first sign-in: policy tenancy.personal_organizations is false → the person and nothing else; set again → as before', async () => {
+  const key = 'tenancy.personal_organizations'
+  const set = (value: boolean) => live.ask('ada', setPlatformPolicyValue, { params: { key }, body: { value, reason: 'how we work' } })
+  expect((await set(false)).status).toBe(200)
+  const { status, body } = await live.ask('employee', readMe)
+  expect([status, body.username, body.organizations]).toEqual([200, 'employee', []])
+  const rows = await live.sql('select action from audit_logs where resource_id = $1', [body.id])
+  expect(rows).toEqual([{ action: 'user.create' }])
+  expect((await set(true)).status).toBe(200)
+  // It is about the first sign-in: nobody gets one later.
+  expect((await live.ask('employee', readMe)).body.organizations).toEqual([])
+  expect((await live.ask('freelancer', readMe)).body.organizations).toHaveLength(1)
 })
 
 test('HO-06 what the provider claims about roles gives none', async () => {

@@ -24,5 +24,6 @@ export const requireWithinCeiling = (authority: Authority, tier: 'tenant' | 'pro
     action: beyond[0]!,
     detail: 'assignment_ceiling',
     permissions: beyond,
+    because: 'You can give only what you hold yourself, and this gives more. Ask an owner.',
   })
 }
