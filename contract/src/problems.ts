@@ -69,7 +69,7 @@ export const problems = {
   state_conflict: entry(409, 'The resource is not in a state that allows this.'),
   credential_already_issued: entry(409, 'This idempotency key has issued its credential already; the secret is never shown twice.'),
   idempotency_in_progress: entry(409, 'A request with this idempotency key is still running.'),
-  body_too_large: entry(413, 'The body is larger than 256 KiB.'),
+  body_too_large: entry(413, 'The body is larger than 256 KiB, or than 16 KiB where it says itself who asks.'),
   unsupported_media_type: entry(415, 'The body must be application/json in UTF-8, not compressed.'),
   idempotency_key_reused: entry(422, 'This idempotency key was used with another request.'),
   headers_too_large: entry(431, 'The request headers are too large.'),

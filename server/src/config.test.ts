@@ -93,6 +93,17 @@ test('SG-22 nodes have a door of their own, which speaks TLS and nothing else', 
     expect(refusal({ GATEHOUSE_NODES_URL: url })).toContain('GATEHOUSE_NODES_URL must be an https URL')
 })
 
+test('HO-10 GATEHOUSE_METRICS_HOST, _PORT: left out → loopback, a port of their own', () => {
+  expect(parse().metrics).toEqual({ host: '127.0.0.1', port: 9464 })
+  expect(parse({ GATEHOUSE_METRICS_HOST: '10.0.0.9', GATEHOUSE_METRICS_PORT: '0' }).metrics).toEqual({ host: '10.0.0.9', port: 0 })
+})
+
+test('PR-04 GATEHOUSE_TRUSTED_PROXIES: left out → nobody is trusted; given → these and no others', () => {
+  const addresses = ['127.0.0.1', '10.0.0.5', '10.0.1.5', 'fd00::1']
+  expect(addresses.filter(parse().isTrustedProxy)).toEqual([])
+  expect(addresses.filter(parse({ GATEHOUSE_TRUSTED_PROXIES: '10.0.0.0/24, fd00::1' }).isTrustedProxy)).toEqual(['10.0.0.5', 'fd00::1'])
+})
+
 test('TI-15 T7 an audience that is left blank is refused, not guessed; one that is left out is the default', () => {
   expect(refusal({ GATEHOUSE_TOKEN_AUDIENCE: '' })).toBe('GATEHOUSE_TOKEN_AUDIENCE must be one word, not blank.')
   expect(parse({ GATEHOUSE_TOKEN_AUDIENCE: undefined }).token_audience).toBe('gpuaas-api')
@@ -134,6 +145,12 @@ test.each([
   ['GATEHOUSE_PORT', '8090.5'],
   ['GATEHOUSE_PORT', '0x1f9a'],
   ['GATEHOUSE_NODES_PORT', '65536'],
+  ['GATEHOUSE_METRICS_PORT', '65536'],
+  ['GATEHOUSE_TRUSTED_PROXIES', '0.0.0.0/0'],
+  ['GATEHOUSE_TRUSTED_PROXIES', '::/0'],
+  ['GATEHOUSE_TRUSTED_PROXIES', 'proxy.example'],
+  ['GATEHOUSE_TRUSTED_PROXIES', '10.0.0.1,'],
+  ['GATEHOUSE_TRUSTED_PROXIES', '10.0.0.1 10.0.0.2'],
   ['GATEHOUSE_NODES_URL', 'http://localhost:8093'],
   ['GATEHOUSE_REGION', 'EU:north'],
   ['GATEHOUSE_REGION', 'r'.repeat(33)],

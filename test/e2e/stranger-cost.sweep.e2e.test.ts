@@ -28,6 +28,12 @@ beforeAll(async () => {
     GATEHOUSE_CHECKPOINT_FILE: join(folder, 'checkpoints.jsonl'),
     DATABASE_URL: live.clone.appUrl,
   })
+  // What is asked for the first time is compiled.
+  const cold = { name: 'cold', method: 'POST', headers: { 'content-type': 'application/json' }, body: Buffer.from('{"a":"\\n\u0301"}') }
+  for (let time = 0; time < 150; time += 1) {
+    await send({ name: 'cold', url: `${server.url}/api/v1/me`, method: 'GET', headers: { authorization: 'Bearer a.b.c' } })
+    await send({ ...cold, url: `${server.url}/api/v1/auth/service-account/token` })
+  }
 })
 afterAll(async () => {
   await server?.stop()
@@ -58,11 +64,11 @@ const processorSeconds = async (): Promise<number> => {
   return Number(/^process_cpu_seconds_total ([\d.e+-]+)/m.exec(text)?.[1])
 }
 
-const times = 6
-/** Processor time of one request: the least of several rounds, after one that only warms up. */
+const times = 12
+/** Processor time of one request: the least of several rounds, since the process also compiles, collects and tends beside. */
 const costOf = async (dear: Dear): Promise<number> => {
   const rounds: number[] = []
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < 4; round += 1) {
     const before = await processorSeconds()
     for (let time = 0; time < times; time += 1) {
       const status = await send(dear)
@@ -71,7 +77,7 @@ const costOf = async (dear: Dear): Promise<number> => {
     }
     rounds.push((((await processorSeconds()) - before) * 1000) / times)
   }
-  return Math.min(...rounds.slice(1))
+  return Math.min(...rounds)
 }
 
 /** The usual limit of one network. */

@@ -65,6 +65,18 @@ describe('forwarded addresses', () => {
   })
 })
 
+describe('the query', () => {
+  test('HO-10 request with more than 100 query parameters → 400, wherever it is sent; 100 are read', async () => {
+    const query = (count: number, name: (n: number) => string) => Array.from({ length: count }, (_, n) => `${name(n)}=1`).join('&')
+    for (const path of ['/healthz', '/api/v1/me', '/nowhere', '/openapi.json'])
+      for (const name of [(n: number) => `a${n}`, () => 'a']) {
+        const refused = await live.call('alice', 'GET', `${path}?${query(101, name)}`)
+        expect([path, refused.status, refused.body.details]).toEqual([path, 400, { reason: 'too many query parameters' }])
+      }
+    expect((await live.call(null, 'GET', `/healthz?${query(100, (n) => `a${n}`)}`)).status).toBe(200)
+  })
+})
+
 describe('the Host header', () => {
   test.for([
     ['the same twice', 'Host: x\r\nHost: x\r\n'],

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { parse } from 'node:querystring'
 import type { Operation } from '@gatehouse/contract/operation'
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../kernel/problem.ts'
@@ -62,6 +63,16 @@ const credentialName =
 const credentialText = /^(?:gh[a-z]{2}_[A-Za-z0-9_-]{20,}$|eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.)/
 const credentialHeader = /^\s*(?:Bearer|DPoP)\s/i
 const isCredential = (text: string): boolean => credentialText.test(text) || credentialHeader.test(text) || holdsSecret(text)
+
+/** No operation has a tenth of it. */
+const most_parameters = 100
+
+/** Of a longer query just enough to see that it is too long: it is read before anybody is known. */
+export const parseQuery = (query: string): object => (query === '' ? {} : parse(query, '&', '=', { maxKeys: most_parameters + 1 }))
+
+export const requireFewParameters = (query: object): void => {
+  if (Object.values(query).flat().length > most_parameters) throw new Problem('invalid_request', { reason: 'too many query parameters' })
+}
 
 /**
  * An address is written down everywhere on its way; whoever sends a credential in it is told so before it is looked at, and whether or not

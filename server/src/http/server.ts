@@ -32,6 +32,8 @@ import { type Counter, requestCounter } from './rate.ts'
 import { readForm } from './read-form.ts'
 import {
   oneText,
+  parseQuery,
+  requireFewParameters,
   requireMedia,
   requireNoCredentialInQuery,
   requireOneAuthorization,
@@ -148,7 +150,7 @@ const createInstance = (parts: ServerParts, observers: Observers): FastifyInstan
     // Who already has a connection is still answered while the server closes.
     return503OnClosing: false,
     exposeHeadRoutes: false,
-    routerOptions: { maxParamLength: 200, caseSensitive: true },
+    routerOptions: { maxParamLength: 200, caseSensitive: true, querystringParser: parseQuery },
     frameworkErrors: (error, request, reply) => {
       // These come before the hooks that would observe and echo the id.
       observe(request, reply, observers)
@@ -263,6 +265,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new Problem('invalid_request')
     // Pragma is for caches from before the other header.
     if (operation?.speaks === 'oauth') reply.header('pragma', 'no-cache')
+    requireFewParameters(request.query as object)
     requireNoCredentialInQuery(request.query as object)
     if (!operation) return
     requireOneAuthorization(request.raw.rawHeaders)

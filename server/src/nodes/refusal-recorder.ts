@@ -1,6 +1,7 @@
 import type { Append } from '../audit/append.ts'
 import { record } from '../audit/record.ts'
 import type { Database } from '../db/database.ts'
+import { networkOf } from '../kernel/networks.ts'
 import { recentlyUsed } from '../kernel/recently-used.ts'
 import { type Actor, newTrail } from '../work/work.ts'
 
@@ -22,17 +23,17 @@ interface Minute {
   left_out: number
 }
 const minute_ms = 60_000
-/** From one address in a minute; strangers must not be able to fill the record. */
+/** From one network in a minute; strangers must not be able to fill the record. */
 const most_written = 60
 
 /** Says that somebody came as a node and was none, who is nobody until then. How many more there were is said with the next one. */
 export const refusalRecorder = (database: Database, append: Append) => {
   const minutes = recentlyUsed<Minute>(10_000)
-  const counted = (source_ip: string): number | null => {
+  const counted = (network: string): number | null => {
     const now = performance.now()
-    const minute = minutes.get(source_ip)
+    const minute = minutes.get(network)
     if (!minute || now >= minute.began + minute_ms) {
-      minutes.set(source_ip, { began: now, written: 1, left_out: 0 })
+      minutes.set(network, { began: now, written: 1, left_out: 0 })
       return minute?.left_out ?? 0
     }
     if (minute.written >= most_written) {
@@ -44,7 +45,8 @@ export const refusalRecorder = (database: Database, append: Append) => {
   }
 
   return async ({ action, node_id, credential_id, reason_code, correlation_id, source_ip, metadata }: RefusedNode): Promise<void> => {
-    const left_out = counted(source_ip)
+    // By network: whoever has one IPv6 address has all of its /64, and would have as many rows as they like.
+    const left_out = counted(networkOf(source_ip))
     if (left_out === null) return
     // Who shows a node's certificate has its key; who only claims to be it, is nobody.
     const actor: Actor =
