@@ -3,7 +3,7 @@ import { inProject, newProject } from '../faults/recipes/places.ts'
 import type { Asking, Stage } from '../faults/recipes/recipe.ts'
 import { operationOf, recipes } from '../faults/recipes.ts'
 import { noRateLimits, serverFixture } from '../live-server.ts'
-import { sweep } from '../sweep.ts'
+import { isWhole, sweep } from '../sweep.ts'
 import { disturbancesOn } from './disturbances.ts'
 import { type Answer, liveStage } from './live-stage.ts'
 import { scenesOn } from './scenes.ts'
@@ -46,6 +46,11 @@ const things: [string, () => Promise<Asking>][] = [
   ...Object.entries(more),
 ]
 
+/** Things that were made and that a disturbance had nothing to do with: good for the next. */
+const spare = new Map<() => Promise<Asking>, Asking>()
+
+let tried = 0
+
 /** How the state is called that an ending leads to: whoever is there already is told so. */
 const ends: Readonly<Record<string, string>> = {
   disable: 'disabled',
@@ -61,16 +66,21 @@ const isThere = (operation: string, { status, body }: Answer): boolean => {
 
 /** What is wrong with this ending of a thing that was disturbed; null if it works, or has a documented reason not to. */
 const judged = async (operation: string, make: () => Promise<Asking>, disturb: string): Promise<string | null> => {
-  const asking = await make()
+  const asking = spare.get(make) ?? (await make())
+  spare.delete(make)
   const disturbed = await disturbancesOn(live, stage)[disturb]!(asking)
-  if (disturbed === null) return null
+  if (disturbed === null) {
+    spare.set(make, asking)
+    return null
+  }
+  tried += 1
   const { success, problems } = operationOf(operation)
   const first = await ask(operation, asking)
   const isResting = first.status === 403 && first.body.details?.reason_code === 'policy_constraint_denied'
-  if (disturbed.wake && first.status !== success && !isResting)
+  if (disturbed.wake && first.status !== success && !isResting && !isThere(operation, first))
     return `${operation}, ${disturb}: ${first.status} ${JSON.stringify(first.body)}`
   await disturbed.wake?.()
-  const last = first.status === success || !disturbed.wake ? first : await ask(operation, asking)
+  const last = !isResting || !disturbed.wake ? first : await ask(operation, asking)
   const isAlreadyEnded = disturbed.is_ended && [404, 409].includes(last.status) && (problems as readonly string[]).includes(last.body.code)
   return last.status === success || isAlreadyEnded || isThere(operation, last)
     ? null
@@ -88,6 +98,8 @@ test('HO-09 M7 every ending: thing × state × way to end it → ended, or docum
     await live.tended()
   }
   expect(faults).toEqual([])
+  // Not every thing rests on everything; but the sweep must not have become empty.
+  expect(tried).toBeGreaterThanOrEqual(isWhole ? 140 : 1)
 })
 
 test('HO-09 M7 the control: a check that a later change of the role violates → the sweep finds it', async () => {
