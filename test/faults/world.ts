@@ -26,7 +26,7 @@ import type { Reached } from './statement-faults.ts'
 export type Place = { readonly appUrl: string; readonly ownerUrl: string }
 
 /** People beyond the seeded ones, members of its first organization and project: each is used up by one case. */
-const stockPeople = async (sql: Sql, issuer: string, count: number) => {
+export const stockPeople = async (sql: Sql, issuer: string, count: number) => {
   const people = Array.from({ length: count }, (_, at) => ({ id: fixedId('user', `stock ${at}`), subject: `stock-${at}` }))
   const ids = people.map(({ id }) => id)
   const version = async (name: string) =>
@@ -54,7 +54,7 @@ const stockPeople = async (sql: Sql, issuer: string, count: number) => {
 }
 
 /** Nodes that have enrolled, which no recipe could do: each is used up by one case. */
-const stockNodes = async (sql: Sql, count: number): Promise<string[]> => {
+export const stockNodes = async (sql: Sql, count: number): Promise<string[]> => {
   const nodes = Array.from({ length: count }, (_, at) => fixedId('node', `stock ${at}`))
   await sql(
     `insert into nodes (id, name, region, sku, gpus, created_at, enrolled_at)

@@ -116,6 +116,7 @@ test('the product’s own proof is made only where the product itself acts', () 
     'server/src/allocations/sync-access.ts',
     'server/src/allocations/task-finished.ts',
     'server/src/invitations/end-with-membership.ts',
+    'server/src/invitations/end-with-role.ts',
     'server/src/keys/tend-keys.ts',
     'server/src/node-tasks/tend-tasks.ts',
     'server/src/policy-admin/set-policy-value-by-order.ts',

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -37,7 +38,7 @@ const asRoot = (clone: { ownerUrl: string }, text: string) => asSuperuser(clone.
 const params = { project_id: seeded.project.aurora }
 const reason = 'because'
 const role = async (permissions = ['storage.read'], for_accounts = false) => {
-  const body = { name: `r${Math.random().toString(36).slice(2)}`, permissions, assignable_to_service_accounts: for_accounts, reason }
+  const body = { name: `r-${randomBytes(6).toString('hex')}`, permissions, assignable_to_service_accounts: for_accounts, reason }
   const made = await live.ask('amara', createProjectRole, { params, body })
   expect(made.status, made.text).toBe(201)
   return made.body.id
