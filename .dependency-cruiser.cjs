@@ -12,6 +12,7 @@ const rooms = {
   authz: ['policies', 'work', 'epochs', 'db', 'kernel'],
   http: ['authz', 'policies', 'audit', 'work', 'epochs', 'db', 'telemetry', 'kernel'],
   decisions: [...rails],
+  ops: ['nodes', ...rails],
   tenancy: [...rails],
   principals: ['tenancy', ...rails],
   roles: ['principals', 'tenancy', ...rails],
