@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { listOperation, operation } from './operation.ts'
-import { Exactly, Instant, Named, Slug, Text } from './shapes.ts'
+import { Exactly, Instant, Named, Slug } from './shapes.ts'
 
 const count = Type.Integer({ minimum: 0 })
 
@@ -25,11 +25,11 @@ export type OpsOverview = Static<typeof OpsOverview>
 
 export const Runbook = Named('Runbook', {
   id: Slug,
-  title: Text(100),
-  when: Text(300, 'By what one notices it.'),
-  steps: Type.Array(Text(300)),
+  name: Type.String(),
+  when: Type.String({ description: 'By what one notices it.' }),
+  steps: Type.Array(Type.String()),
   operations: Type.Array(Type.String(), { description: 'The operations of this API that it uses, by their ids.' }),
-  guide: Text(100, 'The page of the documents that explains it.'),
+  guide: Type.String({ description: 'The page of the documents that explains it.' }),
 })
 export type Runbook = Static<typeof Runbook>
 

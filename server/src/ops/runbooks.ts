@@ -4,7 +4,7 @@ import type { Runbook } from '@gatehouse/contract/ops'
 export const runbooks = [
   {
     id: 'builtin-role-disabled',
-    title: 'A built-in role is disabled',
+    name: 'A built-in role is disabled',
     when: 'People who hold the role are refused with reason `role_disabled`; the overview counts disabled built-in roles.',
     steps: [
       'List the built-in roles and find the disabled one, its mode and since when it is so.',
@@ -16,7 +16,7 @@ export const runbooks = [
   },
   {
     id: 'database-restored',
-    title: 'The database was restored from a backup',
+    name: 'The database was restored from a backup',
     when: 'The server refuses to start and says that the database is behind its checkpoints.',
     steps: [
       'Make sure that the database is the one you mean to run, and that no newer one exists.',
@@ -28,7 +28,7 @@ export const runbooks = [
   },
   {
     id: 'key-leaked',
-    title: 'The key or a token of a machine has leaked',
+    name: 'The key or a token of a machine has leaked',
     when: 'A secret was seen in a log, a repository or a message.',
     steps: [
       'Revoke the key; its tokens end at once. Of a single token, revoke that token.',
@@ -40,7 +40,7 @@ export const runbooks = [
   },
   {
     id: 'node-unavailable',
-    title: 'A node is unavailable',
+    name: 'A node is unavailable',
     when: 'The overview counts unavailable nodes, or tasks of nodes are overdue.',
     steps: [
       'List the nodes; an unavailable one has not asked for its tasks for a while.',
@@ -53,7 +53,7 @@ export const runbooks = [
   },
   {
     id: 'project-without-owner',
-    title: 'A project has no owner',
+    name: 'A project has no owner',
     when: 'The overview counts projects whose owners have left or are disabled.',
     steps: [
       'Find the organization’s owner: they hold `tenant.project.appoint_owner`.',
@@ -64,7 +64,7 @@ export const runbooks = [
   },
   {
     id: 'release-failed',
-    title: 'A release of an allocation has failed',
+    name: 'A release of an allocation has failed',
     when: 'The overview counts allocations in `release_failed`; their place on the node is not free.',
     steps: [
       'Read the failure of the allocation’s last task on its node.',
