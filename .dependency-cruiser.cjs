@@ -25,6 +25,7 @@ const rooms = {
   installation: ['custody', 'audit', 'work', 'db', 'kernel'],
   'task-signers': ['custody', ...rails],
   nodes: ['task-signers', 'custody', ...rails],
+  ops: ['nodes', ...rails],
   'node-tasks': ['nodes', 'task-signers', 'custody', ...rails],
   'ssh-keys': ['tenancy', ...rails],
   allocations: ['node-tasks', 'task-signers', 'nodes', 'ssh-keys', 'tenancy', ...rails],

@@ -139,7 +139,7 @@ create table audit_logs (
   metadata json not null,
   hash bytea not null,
   credential_id text,
-  jti uuid,
+  jti text,
   constraint audit_logs_pkey PRIMARY KEY (chain_id, seq),
   constraint audit_logs_id_once UNIQUE (id),
   constraint audit_logs_project FOREIGN KEY (project_id, tenant_id) REFERENCES projects(id, org_id),

@@ -42,7 +42,7 @@ const filter = {
   actor_type: Type.Optional(Word),
   actor_id: Type.Optional(Word),
   credential_id: Type.Optional(Word),
-  jti: Type.Optional(Id('token')),
+  jti: Type.Optional(Word),
   action: Type.Optional(Word),
   resource_type: Type.Optional(Word),
   resource_id: Type.Optional(Word),

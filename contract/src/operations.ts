@@ -10,6 +10,7 @@ import * as nodes from './nodes.ts'
 import * as oauth from './oauth.ts'
 import type { Operation } from './operation.ts'
 import * as operatorCredentials from './operator-credentials.ts'
+import * as ops from './ops.ts'
 import * as organizations from './organizations.ts'
 import * as policies from './policies.ts'
 import * as projects from './projects.ts'
@@ -55,6 +56,7 @@ export const operations: readonly Operation[] = [
   runtimeAttachments,
   operatorCredentials,
   runtimeCredentials,
+  ops,
 ]
   .flatMap((file) => Object.values(file).filter(isOperation))
   .sort((a, b) => (a.id < b.id ? -1 : 1))

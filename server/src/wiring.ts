@@ -41,6 +41,7 @@ import { oauthWith } from './oauth/oauth-routes.ts'
 import { proofUsing } from './oauth/used-proofs.ts'
 import { operatorCredentialRoutes } from './operator-credentials/operator-credential-routes.ts'
 import { endOperatorCredentials } from './operator-credentials/revoke-operator-credential.ts'
+import { opsRoutes } from './ops/ops-routes.ts'
 import { policyAdminRoutes } from './policy-admin/policy-admin-routes.ts'
 import type { UserDisabling } from './principals/disable-user.ts'
 import { identifyPerson } from './principals/identify-person.ts'
@@ -158,6 +159,7 @@ const answersWith = (
   ...auditTrailRoutes(verify),
   ...decisionRoutes,
   ...signingKeyRoutes(keys.tendSoon),
+  ...opsRoutes,
   ...tokenAdminRoutes,
   ...tokenRoutes(issuing),
 ]

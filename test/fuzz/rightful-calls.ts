@@ -309,6 +309,8 @@ const calls: Readonly<Record<string, RightfulCall>> = {
   'project.owner.appoint': { person: 'alice', params: ofProject, body: { user_id: user('anna'), ...because } },
   ...Object.fromEntries(onRoles),
   'role.disable_builtin': { ...builtin, body: { mode: 'block_all_now', ...because } },
+  'ops.overview.read': { person: 'otto', params: {} },
+  'ops.runbook.list': { person: 'otto', params: {} },
   'role.list_builtin': { person: 'otto', params: {} },
   'role.enable_builtin': { ...builtin, body: because },
   'role_binding.list_of_platform': { person: 'ada', params: {} },

@@ -57,6 +57,7 @@ export const unread: Readonly<Record<string, string>> = {
   'project.member.list': ofPlace,
   'project.member.ssh_key.list': ofPlace,
   'project.ssh_key.list': ofPlace,
+  'ops.runbook.list': ofPlace,
   'role.list_builtin': ofPlace,
   'role_binding.list_of_organization': ofPlace,
   'role_binding.list_of_platform': ofPlace,

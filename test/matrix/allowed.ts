@@ -104,6 +104,8 @@ export const rows: Readonly<Record<string, Row>> = {
   'oauth.token.introspect': credential(everyAccount),
   'oauth.token.issue': credential(everyAccount, everyOperator),
   'oauth.token.revoke': credential(everyAccount),
+  'ops.overview.read': platform(ops),
+  'ops.runbook.list': platform(ops),
   'organization.create': platform(superadmin),
   'organization.list': own(everyPerson),
   'organization.member.list': tenant(superadmin, tenantMembers),

@@ -59,7 +59,7 @@ test('DE-04 DE-05 whoever is disabled is told that, at whichever operation: also
     const judged = asked.filter((operation) => !isNotJudged(who, operation))
     await fewAtOnce(judged, async (operation) => {
       const told = JSON.stringify(await heard(operation, bearer))
-      const expected = { status: 403, reason: 'actor_disabled', recorded: [[operation.id, 'denied', 'actor_disabled']] }
+      const expected = { status: 403, reason: 'actor_disabled', recorded: [[operation.recorded_as[0], 'denied', 'actor_disabled']] }
       if (told !== JSON.stringify(expected)) faults.push(`${who} at ${operation.id}: ${told}`)
     })
   }

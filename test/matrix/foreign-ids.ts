@@ -174,7 +174,7 @@ const asked = async (speaking: Speaking, { operation, who, others, unknown }: Tr
 const faultInRecord = (world: MatrixWorld, { operation, who }: Trial, rows: readonly Recorded[]): string | undefined => {
   const [row, ...more] = rows
   if (!row || more.length > 0) return `${rows.length} records of a refusal`
-  const action = operation.identified_by === 'credential' ? 'auth.token.deny' : operation.id
+  const action = operation.identified_by === 'credential' ? 'auth.token.deny' : operation.recorded_as[0]
   if (row.result !== 'denied' || row.action !== action || row.actor_id !== actorIdOf(world, who) || !row.reason_code)
     return `recorded as ${JSON.stringify(row).slice(0, 400)}`
   return row.tenant_id === org.borealis ? 'recorded with the other tenant' : undefined

@@ -39,7 +39,7 @@ export const insertChained = (rows: readonly Hashed[], lasts: readonly Hashed[],
              ${rows.map(({ resource_name }) => resource_name)}::text[], ${rows.map(({ action }) => action)}::text[],
              ${rows.map(({ result }) => result)}::text[], ${rows.map(({ reason_code }) => reason_code)}::text[],
              ${rows.map(({ severity }) => severity)}::text[], ${rows.map(({ metadata }) => metadata)}::text[],
-             ${rows.map(({ credential_id }) => credential_id)}::text[], ${rows.map(({ jti }) => jti)}::uuid[], ${rows.map(({ hash }) => hash)}::bytea[])
+             ${rows.map(({ credential_id }) => credential_id)}::text[], ${rows.map(({ jti }) => jti)}::text[], ${rows.map(({ hash }) => hash)}::bytea[])
         as r (chain_id, seq, id, occurred_at, correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id,
               resource_type, resource_id, resource_name, action, result, reason_code, severity, metadata, credential_id, jti, hash)
     returning seq)
@@ -82,7 +82,7 @@ const found = sqlPart(`
          coalesce(to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), occurred_at::text)
            || case when occurred_at < timestamptz '0001-01-01 00:00:00+00' then ' BC' else '' end as occurred_at,
          correlation_id, actor_type, actor_id, platform_role, tenant_id, project_id, resource_type, resource_id, resource_name, action, result,
-         reason_code, severity, metadata::text as metadata, credential_id, jti::text as jti, hash
+         reason_code, severity, metadata::text as metadata, credential_id, jti, hash
     from audit_logs`)
 
 /** Rows as the database has them now, in the order of their chains; one that stands nowhere is in none. */

@@ -63,7 +63,7 @@ describe('AU-02 verification names the tenant and the first bad row', () => {
     ['actor_id', 'null'],
     ['platform_role', "'x'"],
     ['credential_id', "'x'"],
-    ['jti', 'gen_random_uuid()'],
+    ['jti', "'x'"],
     ['resource_type', "'x'"],
     ['resource_id', "'x'"],
     ['resource_name', "'x'"],

@@ -111,7 +111,7 @@ describe('what may not be known', () => {
       expect(strange.answer.text).not.toContain(foreignOf(operation, field))
       for (const { answer, rows } of [strange, unknown])
         if (answer.status === 403 || answer.status === 404) {
-          const action = operation.identified_by === 'credential' ? 'auth.token.deny' : operation.id
+          const action = operation.identified_by === 'credential' ? 'auth.token.deny' : operation.recorded_as[0]
           expect(rows).toMatchObject([{ result: 'denied', action, actor_id: actor_id ?? user(caller), severity: 'warning' }])
           expect(rows[0]!.reason_code).toBeTruthy()
         } else expect(rows).toEqual([])
