@@ -288,10 +288,13 @@ END),
   constraint issued_tokens_epoch_check CHECK ((epoch > 0)),
   constraint issued_tokens_revoked_whole CHECK ((num_nulls(revoked_at, revoked_by, revoke_reason) = ANY (ARRAY[0, 3])))
 );
+CREATE INDEX issued_tokens_children ON public.issued_tokens USING btree (parent_id) WHERE (parent_id IS NOT NULL);
+CREATE INDEX issued_tokens_expired ON public.issued_tokens USING brin (expires_at) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX issued_tokens_of_key ON public.issued_tokens USING btree (kid, expires_at);
 CREATE INDEX issued_tokens_of_project ON public.issued_tokens USING btree (project_id, id);
-CREATE CONSTRAINT TRIGGER issued_tokens_move_epoch AFTER DELETE OR UPDATE ON public.issued_tokens DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
-grant insert, select, update on issued_tokens to gatehouse_app;
+CREATE CONSTRAINT TRIGGER issued_tokens_gone_move_epoch AFTER DELETE ON public.issued_tokens DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((old.expires_at > now())) EXECUTE FUNCTION move_epoch_of_row('project');
+CREATE CONSTRAINT TRIGGER issued_tokens_move_epoch AFTER UPDATE ON public.issued_tokens DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('project');
+grant delete, insert, select, update on issued_tokens to gatehouse_app;
 grant select on sequence issued_tokens_number_seq to gatehouse_app;
 
 create table node_authorities (

@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { boundsDocument } from './generate/bounds.ts'
 import { configDocument } from './generate/config.ts'
 import { differenceOf } from './generate/difference.ts'
 import type { Document } from './generate/document.ts'
@@ -21,6 +22,7 @@ const documents: readonly Document[] = [
   operatorAllowlistDocument,
   permissionMatrixDocument,
   configDocument,
+  boundsDocument,
   schemaDocument,
   evidenceDocument,
   guardsDocument,

@@ -104,7 +104,7 @@ export const createServiceAccount = operation({
   body: Exactly({ name: Name, slug: Slug, reason: maybe(Reason) }),
   reply: ServiceAccount,
   success: 201,
-  problems: ['project_not_found', 'service_account_already_exists'],
+  problems: ['project_not_found', 'service_account_already_exists', 'limit_reached'],
 })
 
 export const readServiceAccount = operation({

@@ -30,6 +30,7 @@ import { sentenceOf } from './start-sentence.ts'
 import { loggerOptions } from './telemetry/logger-options.ts'
 import { createMetrics } from './telemetry/metrics.ts'
 import { startTracing } from './telemetry/start-tracing.ts'
+import { forgetTokens } from './tokens/forget-tokens.ts'
 import { composed, taskSubscribers } from './wiring.ts'
 
 // Where most of what a place in the code made has survived, V8 would make what comes from there among the old things. With requests that goes
@@ -113,6 +114,7 @@ const start = async () => {
   const proofs = every(600, 'sweeping used proofs', () => forgetUsedProofs(database))
   const events = every(600, 'sweeping ids of what nodes have told', () => forgetNodeEvents(database))
   const deliveries = every(600, 'sweeping deliveries that are over', () => forgetDeliveries(database))
+  const expired = every(600, 'deleting tokens long past their time', () => forgetTokens(database))
   const checkpoint = every(config.checkpoint_seconds, 'writing a checkpoint', async () => {
     try {
       metrics.checkpointed(await writeCheckpoint(database, checkpoints))
@@ -147,7 +149,7 @@ const start = async () => {
     if (stopping) return
     stopping = true
     log.info({ because }, 'stopping')
-    for (const { timer } of [sweep, proofs, events, deliveries, checkpoint, counts, keys, signers, tasks, allocations, access])
+    for (const { timer } of [sweep, proofs, events, deliveries, expired, checkpoint, counts, keys, signers, tasks, allocations, access])
       clearInterval(timer)
     // Requests under way are answered; what comes after gets no connection.
     renewal.stop()

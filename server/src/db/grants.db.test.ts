@@ -23,7 +23,7 @@ const expected: Record<string, string> = {
   installation: 'rw',
   installation_secrets: 'raw',
   invitations: 'raw',
-  issued_tokens: 'raw',
+  issued_tokens: 'rawd',
   node_authorities: 'raw',
   node_certificates: 'raw',
   node_enrolments: 'raw',

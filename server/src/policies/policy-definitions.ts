@@ -40,6 +40,16 @@ export const policyDefinitions = {
     ...count('How many keys that still count one service account may have.', 10, 1, 100),
     ...lessBelow,
   },
+  'auth.max_service_accounts_per_project': {
+    ...count('How many service accounts that are not deleted one project may have.', 1000, 1, 100_000),
+    ...lessBelow,
+  },
+  'auth.expired_token_retention_seconds': seconds(
+    'How long the row of a machine token is kept after it expired; the record of its issuance stays.',
+    604_800,
+    86_400,
+    31_536_000,
+  ),
   'auth.max_operator_credentials_per_runtime': {
     ...count('How many credentials that still count the operator of one shared runtime may have.', 10, 1, 100),
     ...lessInTenants,

@@ -32,6 +32,7 @@ test('DE-20 these, and no others, may be set for a tenant or a project: all but 
   expect(narrower.sort()).toEqual([
     'auth.iam_token_issuer.provider_session_ttl_seconds tighten_lower',
     'auth.max_operator_credentials_per_runtime tighten_lower',
+    'auth.max_service_accounts_per_project tighten_lower',
     'auth.service_account_max_keys tighten_lower',
     'auth.service_account_token_ttl_seconds tighten_lower',
     'deliveries.max_waiting_per_requester tighten_lower',

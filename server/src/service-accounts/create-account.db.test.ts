@@ -33,6 +33,23 @@ const people = crowdFixture(live, 4)
 const { org, project, user } = seeded
 
 describe('accounts', () => {
+  test('HO-11 TI-25 service_account.create: as many as policy allows, also where many are made at once → limit_reached; a deleted one gives its place back', async () => {
+    const create = () =>
+      live.ask('basil', createServiceAccount, { params: { project_id: project.borealis }, body: { name: 'One of many', slug: word() } })
+    await live.setPolicy('auth.max_service_accounts_per_project', 3)
+    const asked = await Promise.all(Array.from({ length: 6 }, create))
+    expect(asked.map(({ status }) => status).sort()).toEqual([201, 201, 201, 409, 409, 409])
+    expect(asked.find(({ status }) => status === 409)!.body).toMatchObject({
+      code: 'limit_reached',
+      details: { policy: 'auth.max_service_accounts_per_project', limit: 3 },
+    })
+    const { id } = asked.find(({ status }) => status === 201)!.body
+    const params = { project_id: project.borealis, service_account_id: id }
+    expect((await live.ask('basil', deleteServiceAccount, { params, body: because })).status).toBe(204)
+    expect([(await create()).status, (await create()).status]).toEqual([201, 409])
+    await live.setPolicy('auth.max_service_accounts_per_project', 1000)
+  })
+
   test('TI-25 one is created in its project, read and listed there, and recorded', async () => {
     const slug = word()
     const made = await live.ask('aldo', createServiceAccount, {

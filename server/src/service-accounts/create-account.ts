@@ -2,12 +2,15 @@ import type { createServiceAccount as Op } from '@gatehouse/contract/service-acc
 import { record } from '../audit/record.ts'
 import type { Answering } from '../http/answer.ts'
 import { newId } from '../kernel/ids.ts'
-import { insertAccount } from './account-queries.ts'
+import { requireRoom } from '../policies/require-room.ts'
+import { countAccounts, insertAccount } from './account-queries.ts'
 import { authorizeToChange, recordedIn } from './account-scope.ts'
 
 /** Without a role it can do nothing yet, and without a key nobody can be it. */
 export const createAccount: Answering<typeof Op> = async (work, { params, body: { name, slug, reason = null } }) => {
   const project = await authorizeToChange(work, 'project.service_account.manage', params.project_id)
+  const { count } = await work.tx.one(countAccounts(project))
+  await requireRoom(work.tx, 'auth.max_service_accounts_per_project', count, { tenant_id: project.org_id, project_id: project.id })
   const account = await work.tx.one(insertAccount(project, { id: newId('service account'), name, slug }, work.actor.id, work.now))
   record(work, {
     action: 'service_account.create',

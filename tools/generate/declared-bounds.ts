@@ -1,0 +1,114 @@
+import type { PolicyKey } from '@gatehouse/server/policies/policy-definitions'
+
+/** What keeps something from growing without end. */
+export type Bound =
+  /** A policy limits how many there are at a time, or how many come in a time. */
+  | { readonly policy: PolicyKey; readonly note?: string }
+  /** A job of the server deletes what is over, now and then; named by its function in `main.ts`. */
+  | { readonly prune: string; readonly note?: string }
+  /** It stays. */
+  | { readonly for_ever: string }
+  /** As many as the code says. */
+  | { readonly fixed: string }
+
+const proves = 'the row says who had what, until when and by whom it ended; audit rows name it by its id'
+const history = (what: string): Bound => ({ for_ever: `${what}: ${proves}` })
+
+/** Of every table. */
+export const tableBounds: Readonly<Record<string, Bound>> = {
+  allocation_access_grants: { policy: 'access.max_grants_per_allocation', note: `ended ones stay: ${proves}` },
+  allocation_ssh_public_keys: { policy: 'access.max_ssh_keys', note: 'a set for each allocation, of keys that are registered' },
+  allocations: { policy: 'allocations.max_requested_per_project', note: `released ones stay: ${proves}` },
+  audit_heads: { for_ever: 'one row for each tenant: the end of its audit chain' },
+  audit_logs: { for_ever: 'the record is append-only; a row that is removed breaks the chain' },
+  epochs: { for_ever: 'one row for each tenant; a missing one would count as never changed' },
+  idempotency_keys: { prune: 'forgetOldAnswers' },
+  installation: { fixed: 'one row' },
+  installation_secrets: { fixed: 'one row for each purpose' },
+  invitations: { policy: 'tenancy.invitation_ttl_seconds', note: `ended ones stay: ${proves}` },
+  issued_tokens: { prune: 'forgetTokens', note: 'after `auth.expired_token_retention_seconds`; the record of the issuance stays' },
+  node_authorities: { for_ever: 'certificates that it signed are verified by it' },
+  node_certificates: history('one row a day for each node'),
+  node_enrolments: history('one row for each enrolment'),
+  node_events: { prune: 'forgetNodeEvents' },
+  node_tasks: history('what a node was asked to do and what it reported'),
+  nodes: history('one row for each machine'),
+  organizations: { for_ever: 'ids are never used again, and everything of a tenant refers to its row' },
+  platform_role_bindings: history('one row for each binding'),
+  policy_constraints: { fixed: 'at most 200 rules of a scope count; former versions stay, since a recorded decision names the version' },
+  policy_definitions: { fixed: 'a mirror of the code' },
+  policy_values: { for_ever: 'one row for each version of a value: a recorded decision rests on the value of its time' },
+  project_memberships: history('one row for each membership'),
+  project_role_bindings: history('one row for each binding'),
+  projects: { for_ever: 'ids are never used again, and everything of a project refers to its row' },
+  role_definition_versions: { for_ever: 'bindings and audit rows name a version' },
+  role_definitions: { for_ever: 'bindings and audit rows name a role' },
+  role_permissions: { for_ever: 'the permissions of a version, which never change' },
+  schema_migrations: { fixed: 'one row for each migration' },
+  service_account_keys: { policy: 'auth.service_account_max_keys', note: `ended ones stay: ${proves}` },
+  service_accounts: { policy: 'auth.max_service_accounts_per_project', note: `deleted ones stay: ${proves}` },
+  shared_app_runtimes: history('one row for each runtime'),
+  shared_runtime_attachments: history('one row for each attachment'),
+  shared_runtime_credentials: {
+    policy: 'shared_runtimes.max_credentials_per_runtime',
+    note: `ended ones stay without their secret: ${proves}`,
+  },
+  shared_runtime_members: { fixed: 'each report of a runtime replaces the former one' },
+  shared_runtime_operator_credentials: { policy: 'auth.max_operator_credentials_per_runtime', note: `ended ones stay: ${proves}` },
+  signing_keys: { for_ever: 'one row for each rotation: a token names its key' },
+  ssh_public_keys: { policy: 'access.max_ssh_keys', note: `deleted ones stay: ${proves}` },
+  ssh_sessions: history('one row for each session on a node'),
+  task_signers: { for_ever: 'one row for each rotation: a task names its signer' },
+  tenant_memberships: history('one row for each membership'),
+  tenant_role_bindings: history('one row for each binding'),
+  token_cutoffs: { for_ever: 'what ended tokens; one that went could revive a token of a restored backup' },
+  used_proofs: { prune: 'forgetUsedProofs' },
+  users: { for_ever: 'ids are never used again, and the record names people by their rows' },
+  wrapped_deliveries: { prune: 'forgetDeliveries' },
+}
+
+/** Of every map and set that outlives a request: the file and the name, and what bounds it. */
+export const keptMaps: Readonly<Record<string, string>> = {
+  'audit/auth-rejections.ts counts': 'one entry for each problem code, with a fixed number of sources; written and emptied each minute',
+  'authz/local-times.ts clocks': 'one entry for each time zone that a rule names; zones are checked against the list of the runtime',
+  'db/listen.ts waiting': 'one entry for each node that waits; leaves with the wait',
+  'db/statement.ts names': 'one entry for each statement of the code',
+  'decisions/in-turns.ts allowances': '10 000 tenants, the least recently used goes first',
+  'decisions/in-turns.ts waiting': 'requests in flight; refused after the limit of a request',
+  'epochs/fresh.ts kept': '200 000 entries, the least recently used goes first; nothing of a place for a stranger to it',
+  'epochs/rising.ts fallen': 'scopes whose epoch fell at the last read; leaves when it has risen',
+  'epochs/rising.ts highest': '100 000 scopes, the least recently used goes first',
+  'epochs/together.ts under_way': 'runs under way, of which there are at most `most_runs`',
+  'http/counted-refusals.ts refusals': 'a fixed number of nodes and reasons, the least recently used goes first',
+  'http/drain.ts sockets': 'open connections',
+  'http/rate.ts minutes': '100 000 callers, the least recently used goes first',
+  'installation/checkpoint-log.ts heads': 'one entry for each audit chain',
+  'kernel/recently-used.ts old': 'half of what whoever makes one says',
+  'kernel/recently-used.ts young': 'half of what whoever makes one says',
+  'keys/key-set.ts verifying': 'one entry for each signing key that has not ended',
+  'node-tasks/node-waits.ts nodes': 'one entry for each node that waits; leaves with the wait',
+  'nodes/refusal-recorder.ts minutes': '10 000 sources, the least recently used goes first',
+  'policies/constraint-chain.ts kept': '20 000 rules, the least recently used goes first',
+  'policies/read-policy.ts onPlatform': 'one entry for each policy of the code',
+  'principals/identify-person.ts addressed_at': 'a fixed number of people, the least recently used goes first',
+  'principals/oidc/verified-before.ts known': '10 000 tokens, the least recently used goes first',
+  'telemetry/bucketed.ts known': 'one entry for each value of a label, from a closed list',
+  'tokens/lanes.ts lanes': 'one entry for each tenant with a token under way, at most 2 000 of a tenant',
+  'tokens/record-denial.ts aside': 'records of refusals that are still being written',
+}
+
+/** Maps and sets that end with the call that makes them, or never change. */
+export const passingMaps: readonly string[] = [
+  ...['audit/verify-chains.ts nothing', 'audit/verify-chains.ts verifyChains', 'audit/verify-chains.ts walks'],
+  ...['authz/attributes.ts seen', 'authz/authorize.ts nothing', 'authz/facts.ts noRelations', 'authz/local-times.ts noTimes'],
+  ...['authz/standing.ts nothing', 'db/copy/table-order.ts ancestors', 'epochs/fresh.ts loaded', 'epochs/fresh.ts nowhen'],
+  ...['epochs/moment.ts epochs', 'http/read-form.ts seen', 'http/validation.ts entries'],
+  ...['installation/checkpoint.ts memory', 'kernel/weak-keys.ts found', 'principals/oidc/issuer-settings.ts seen'],
+  ...[
+    'principals/oidc/verification-keys.ts seen',
+    'principals/oidc/verification-keys.ts usable',
+    'ssh-sessions/report-node-events.ts found',
+  ],
+  ...['tokens/claims.ts known', 'tokens/credential-gate.ts none', 'tokens/normalise-scope.ts keys', 'tokens/normalise-scope.ts nothing'],
+  'tokens/token-policy.ts known',
+]
