@@ -22,6 +22,7 @@ import { guardHeaders } from './guard-headers.ts'
 import { serveHealth } from './health.ts'
 import { untoldMembers } from './idempotency.ts'
 import { requireDeclared } from './invariants.ts'
+import { located } from './located.ts'
 import { mount } from './mount.ts'
 import { requireNoSecretIn } from './no-secret-in-body.ts'
 import { noteUnread, type Observers, type OnRejected, observe } from './observe.ts'
@@ -224,7 +225,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     try {
       done(null, bytes.length === 0 ? undefined : parseStrictJson(bytes, secrets))
     } catch (error) {
-      done(error as Error)
+      done(located(error, bytes) as Error)
     }
   })
   app.addContentTypeParser(
