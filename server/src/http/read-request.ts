@@ -71,7 +71,8 @@ const most_parameters = 100
 export const parseQuery = (query: string): object => (query === '' ? {} : parse(query, '&', '=', { maxKeys: most_parameters + 1 }))
 
 export const requireFewParameters = (query: object): void => {
-  if (Object.values(query).flat().length > most_parameters) throw new Problem('invalid_request', { reason: 'too many query parameters' })
+  if (Object.values(query).flat().length > most_parameters)
+    throw new Problem('invalid_request', { detail: 'too_many_parameters', limit: most_parameters })
 }
 
 /**

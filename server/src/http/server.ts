@@ -23,6 +23,7 @@ import { guardHeaders } from './guard-headers.ts'
 import { serveHealth } from './health.ts'
 import { untoldMembers } from './idempotency.ts'
 import { requireDeclared } from './invariants.ts'
+import { located } from './located.ts'
 import { mount } from './mount.ts'
 import { requireNoSecretIn } from './no-secret-in-body.ts'
 import { noteUnread, type Observers, type OnRejected, observe } from './observe.ts'
@@ -247,7 +248,12 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     const { operation } = request
     // What is no operation has no use for a body, so a stranger's is not parsed.
     if (!operation || bytes.length === 0) return done(null, undefined)
-    readMeasured(request, bytes, () => parseJson(bytes, () => untoldMembers(operation)), done)
+    readMeasured(
+      request,
+      bytes,
+      () => parseJson(bytes, () => untoldMembers(operation)),
+      (error, body) => done(error && located(error, bytes), body),
+    )
   })
   app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer', bodyLimit }, (request, bytes: Buffer, done) => {
     const { operation } = request

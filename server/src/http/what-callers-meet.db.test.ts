@@ -143,6 +143,24 @@ describe('what is said of a field', () => {
   })
 })
 
+describe('malformed JSON', () => {
+  const told = async (raw: string) => {
+    const { status, body } = await live.call('amara', 'POST', `/api/v1/projects/${project.aurora}/roles`, { raw })
+    return [status, body.code, body.details]
+  }
+
+  test('HO-04 a body that is not JSON → 400 with line, column and byte', async () => {
+    expect(await told('{\n  "name": "night",\n}')).toMatchObject([400, 'invalid_request', { position: { line: 3, column: 1, byte: 21 } }])
+    expect(await told('{\n  "name": "night}')).toMatchObject([400, 'invalid_request', { position: { line: 2, column: 18, byte: 19 } }])
+    expect(await told('')).toMatchObject([400, 'validation_error', {}])
+  })
+
+  test('HO-04 a body that is JSON, and two readers could differ about → 400 without a position', async () => {
+    for (const raw of ['{"name":"a","name":"b"}', '{"__proto__":1}', '['.repeat(40) + ']'.repeat(40)])
+      expect(await told(raw)).toEqual([400, 'invalid_request', { because: expect.any(String) }])
+  })
+})
+
 describe('times', () => {
   test('HO-04 a time with any offset and fraction → accepted, kept and answered in UTC with milliseconds', async () => {
     const bound = async (expires_at: string) => {
