@@ -172,8 +172,8 @@ export const faults: Readonly<Record<AttackName, Readonly<Record<string, readonl
       inside('tokens/live-token-queries', `on t.actor_type = 'service_account' and s.id`, 'on s.id'),
       inside(
         'tokens/identify-machine',
-        '= (await read(shown.token, fresh)).found',
-        `= { ...(await read(shown.token, fresh)).found, actor_type: 'service_account' as const }`,
+        'const { found } = await read(shown.token, fresh)',
+        `const found = { ...(await read(shown.token, fresh)).found, actor_type: 'service_account' as const }`,
       ),
     ],
     'a claim more does not matter': [
