@@ -172,8 +172,8 @@ export const faults: Readonly<Record<AttackName, Readonly<Record<string, readonl
       inside('tokens/live-token-queries', `on t.actor_type = 'service_account' and s.id`, 'on s.id'),
       inside(
         'tokens/identify-machine',
-        '= (await read(shown.token, fresh)).found',
-        `= { ...(await read(shown.token, fresh)).found, actor_type: 'service_account' as const }`,
+        'const { found } = await read(shown.token, fresh)',
+        `const found = { ...(await read(shown.token, fresh)).found, actor_type: 'service_account' as const }`,
       ),
     ],
     'a claim more does not matter': [
@@ -332,7 +332,11 @@ export const faults: Readonly<Record<AttackName, Readonly<Record<string, readonl
   },
   'TI-11 keys that have ended': {
     'a revoked key opens': [inside('service-accounts/credential', `if (revoked_at !== null) return 'key_revoked'`, '')],
-    'an expired key opens': [inside('service-accounts/credential', `? null : 'key_expired'`, '? null : null')],
+    // Two guards: that of the key, and that no token outlives it.
+    'an expired key opens': [
+      inside('service-accounts/credential', `? null : 'key_expired'`, '? null : null'),
+      inside('tokens/judge-issuance', 'untilEndOf(credential_ends_at, ', 'untilEndOf(null, '),
+    ],
     'a key of a disabled account opens': [
       inside('tokens/verify-service-account', `if (credential.account_state !== 'active')`, 'if (false)'),
     ],
