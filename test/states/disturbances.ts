@@ -82,7 +82,7 @@ export const disturbancesOn = (live: LiveServer, { done }: Stage): Readonly<Reco
     'its role is being phased out': onRole('role.disable', { mode: 'block_new_only' }),
     'its role is deleted': onRole('role.delete', {}, ({ params }) => params.invitation_id !== undefined || params.binding_id === undefined),
     'its role has another version': onRole('role.update', { permissions: ['storage.read'] }),
-    'its role is no longer for accounts': onRole('role.update', { assignable_to_service_accounts: false }),
+    'its role is no longer for accounts': onRole('role.update', { is_assignable_to_service_accounts: false }),
     'its account is disabled': onPart('service_account_id', 'service_account.disable'),
     'its account is deleted': async (asking) =>
       asking.params.key_id === undefined ? null : onPart('service_account_id', 'service_account.delete', { is_ended: true })(asking),

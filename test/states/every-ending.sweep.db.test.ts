@@ -25,7 +25,7 @@ const anAccountWithARole = async () => {
   const slug = stage.word()
   const account = await stage.done('service_account.create', { ...there, body: { name: slug, slug, reason } })
   const permissions = ['storage.read']
-  const defining = { ...there, body: { name: slug, permissions, assignable_to_service_accounts: true, reason } }
+  const defining = { ...there, body: { name: slug, permissions, is_assignable_to_service_accounts: true, reason } }
   const role = await stage.done('role.create_of_project', defining)
   const binding = { principal_type: 'service_account', principal_id: account.id, role_id: role.id, reason }
   const { id } = await stage.done('role_binding.create_of_project', { ...there, body: binding })

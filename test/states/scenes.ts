@@ -40,11 +40,14 @@ export const scenesOn = (live: LiveServer, stage: Stage) => {
     const gone = await role()
     await bind(gone, user('axel'))
     await done('role.delete_of_project', { ...of(gone), body: { reason } })
-    const narrowed = await role({ assignable_to_service_accounts: true })
+    const narrowed = await role({ is_assignable_to_service_accounts: true })
     const slug = stage.word()
     const account = await done('service_account.create', { ...byAmara, body: { name: slug, slug, reason } })
     await bind(narrowed, account.id, { principal_type: 'service_account' })
-    await done('role.update_of_project', { ...of(narrowed), body: { assignable_to_service_accounts: false, expected_version: 1, reason } })
+    await done('role.update_of_project', {
+      ...of(narrowed),
+      body: { is_assignable_to_service_accounts: false, expected_version: 1, reason },
+    })
     await bind(await role(), user('axel'), { expires_at: inSeconds(3600) })
     const body = { principal_type: 'user', principal_id: user('anna'), role_name: 'tenant_viewer', expires_at: inSeconds(3600), reason }
     await done('role_binding.create_of_organization', { person: 'alice', params: { org_id: org.aurora }, body })

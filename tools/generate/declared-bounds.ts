@@ -90,7 +90,7 @@ export const keptMaps: Readonly<Record<string, string>> = {
   'nodes/refusal-recorder.ts minutes': '10 000 sources, the least recently used goes first',
   'policies/constraint-chain.ts kept': '20 000 rules, the least recently used goes first',
   'policies/read-policy.ts onPlatform': 'one entry for each policy of the code',
-  'principals/identify-person.ts addressed_at': 'a fixed number of people, the least recently used goes first',
+  'principals/identify-person.ts said_at': 'a fixed number of people, the least recently used goes first',
   'principals/oidc/verified-before.ts known': '10 000 tokens, the least recently used goes first',
   'telemetry/bucketed.ts known': 'one entry for each value of a label, from a closed list',
   'tokens/lanes.ts lanes': 'one entry for each tenant with a token under way, at most 2 000 of a tenant',
@@ -102,6 +102,7 @@ export const passingMaps: readonly string[] = [
   ...['audit/verify-chains.ts nothing', 'audit/verify-chains.ts verifyChains', 'audit/verify-chains.ts walks'],
   ...['authz/attributes.ts seen', 'authz/authorize.ts nothing', 'authz/facts.ts noRelations', 'authz/local-times.ts noTimes'],
   ...['authz/standing.ts nothing', 'db/copy/table-order.ts ancestors', 'epochs/fresh.ts loaded', 'epochs/fresh.ts nowhen'],
+  ...['http/allowed-methods.ts routes', 'installation/accepted-gaps.ts gaps', 'installation/accepted-gaps.ts last'],
   ...['epochs/moment.ts epochs', 'http/read-form.ts seen', 'http/validation.ts entries'],
   ...['installation/checkpoint.ts memory', 'kernel/weak-keys.ts found', 'principals/oidc/issuer-settings.ts seen'],
   ...[

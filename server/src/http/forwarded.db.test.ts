@@ -71,7 +71,7 @@ describe('the query', () => {
     for (const path of ['/healthz', '/api/v1/me', '/nowhere', '/openapi.json'])
       for (const name of [(n: number) => `a${n}`, () => 'a']) {
         const refused = await live.call('alice', 'GET', `${path}?${query(101, name)}`)
-        expect([path, refused.status, refused.body.details]).toEqual([path, 400, { reason: 'too many query parameters' }])
+        expect([path, refused.status, refused.body.details]).toEqual([path, 400, { detail: 'too_many_parameters', limit: 100 }])
       }
     expect((await live.call(null, 'GET', `/healthz?${query(100, (n) => `a${n}`)}`)).status).toBe(200)
   })

@@ -275,7 +275,7 @@ test('RP-18 RP-23 bulk upgrade: a service account holds the role, and the versio
 
   // The role is no longer for service accounts; those that have it stand in the way.
   await publish('project', role, 2, ['storage.read', 'storage.write'])
-  const closing = { assignable_to_service_accounts: false, expected_version: 3, reason: 'people only' }
+  const closing = { is_assignable_to_service_accounts: false, expected_version: 3, reason: 'people only' }
   expect((await askIn('project', 'amara', roles.update, { params: { role_id: role }, body: closing })).status).toBe(200)
   const closed = { detail: 'not_assignable_to_service_accounts', permissions: [], blocked_by: [blocked], count: 1 }
   for (const answered of [await preview('project', 'amara', role, [2, 3]), await upgrade('project', 'amara', role, [2, 3], none)])

@@ -38,7 +38,7 @@ const asRoot = (clone: { ownerUrl: string }, text: string) => asSuperuser(clone.
 const params = { project_id: seeded.project.aurora }
 const reason = 'because'
 const role = async (permissions = ['storage.read'], for_accounts = false) => {
-  const body = { name: `r-${randomBytes(6).toString('hex')}`, permissions, assignable_to_service_accounts: for_accounts, reason }
+  const body = { name: `r-${randomBytes(6).toString('hex')}`, permissions, is_assignable_to_service_accounts: for_accounts, reason }
   const made = await live.ask('amara', createProjectRole, { params, body })
   expect(made.status, made.text).toBe(201)
   return made.body.id
@@ -63,7 +63,7 @@ test('HO-09 restore: bindings of roles that have changed since → every row as 
   await remove(gone)
   const narrowed = await role(['storage.read'], true)
   await bind('service_account', await serviceAccountsOn(live).make(), narrowed)
-  const body = { assignable_to_service_accounts: false, expected_version: 1, reason }
+  const body = { is_assignable_to_service_accounts: false, expected_version: 1, reason }
   expect((await live.ask('amara', updateProjectRole, { params: { ...params, role_id: narrowed }, body })).status).toBe(200)
 
   const before = await tablePrints(live.clone.ownerUrl)
