@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { policyDefinitions } from '@gatehouse/server/policies/policy-definitions'
-import { filesUnder, textOf } from '../../test/house/tree.ts'
 import { type Bound, keptMaps, passingMaps, tableBounds } from './declared-bounds.ts'
 import { type Document, tableOf } from './document.ts'
 
@@ -10,9 +9,10 @@ const made = /^(?: {2})?(?:export )?(?:const|let) (\w+).*(?:new (?:Map|Set)(?:<.
 /** Every table of the schema, and every such map of the server, by `file name`. */
 export const growingThings = () => ({
   tables: [...readFileSync('db/schema.sql', 'utf8').matchAll(/^create table (\w+)/gm)].map(([, name]) => name!),
-  maps: filesUnder('server/src')
-    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts') && !path.includes('/testing/'))
-    .flatMap((path) => [...textOf(path).matchAll(made)].map(([, name]) => `${path.replace(/^server\/src\//, '')} ${name}`)),
+  maps: globSync('server/src/**/*.ts')
+    .toSorted()
+    .filter((path) => !path.endsWith('.test.ts') && !path.includes('/testing/'))
+    .flatMap((path) => [...readFileSync(path, 'utf8').matchAll(made)].map(([, name]) => `${path.replace(/^server\/src\//, '')} ${name}`)),
   jobs: new Set([...readFileSync('server/src/main.ts', 'utf8').matchAll(/every\(\d+, '[^']+', \(\) => (\w+)\(/g)].map(([, name]) => name!)),
 })
 
