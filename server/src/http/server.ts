@@ -37,6 +37,7 @@ import {
   shownTokenOf,
 } from './read-request.ts'
 import { compileSerializer } from './serialization.ts'
+import { tenantQueues } from './tenant-queues.ts'
 import { compileValidator } from './validation.ts'
 import { Waits } from './waits.ts'
 
@@ -296,8 +297,9 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     throw new Problem('route_not_found')
   })
 
+  const queues = tenantQueues(parts.queue_wait_ms)
   for (const each of parts.answers)
-    if (each.operation.listener === listener) mount(app, each, { ...parts, metrics: observers.metrics, countRequest, waits })
+    if (each.operation.listener === listener) mount(app, each, { ...parts, metrics: observers.metrics, countRequest, queues, waits })
   // What anybody may read is read at the other door.
   if (listener === 'nodes') return app
   for (const document of parts.documents ?? []) serveDocument(app, document, { fresh: parts.fresh, countRequest })
