@@ -107,6 +107,7 @@ const startServer = async (
         patience_ms,
       }),
       duplicate_wait_ms: unhurried.duplicate_wait_ms,
+      queue_wait_ms: unhurried.queue_wait_ms,
       logger: false,
     }
     const used = typeof changed === 'function' ? changed(parts) : { ...parts, ...changed }

@@ -12,4 +12,5 @@ export const unhurried = {
   /** Who waits for a word hears it, or waits too long: nobody finds by looking what was not said. */
   look_ms: { listening: 10 * unhurried_ms, deaf: 1000 },
   duplicate_wait_ms: unhurried_ms / 2,
+  queue_wait_ms: unhurried_ms,
 }

@@ -14,7 +14,8 @@ export const sentenceOf = (error: unknown): string => {
     return 'The server in DATABASE_URL is a hot standby or a former primary; name the primary there.'
   if (error instanceof Problem && error.code === 'dependency_unavailable') {
     const { code } = (error.cause ?? {}) as NodeJS.ErrnoException
-    return /^28/.test(code ?? '') ? sentenceOf(error.cause) : 'The database in DATABASE_URL does not answer.'
+    // A wrong password, or a certificate file that is not there: the cause says which.
+    return /^28|^ENOENT$/.test(code ?? '') ? sentenceOf(error.cause) : 'The database in DATABASE_URL does not answer.'
   }
   const {
     code = '',

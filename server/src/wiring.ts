@@ -14,6 +14,7 @@ import type { VerifyRecord } from './audit-trail/verify-audit-logs.ts'
 import type { KeyRing } from './custody/key-ring.ts'
 import type { Database } from './db/database.ts'
 import { decisionRoutes } from './decisions/decision-routes.ts'
+import { tenantNamed } from './decisions/question.ts'
 import { deliveryRoutes } from './deliveries/delivery-routes.ts'
 import type { Fresh, Wanted } from './epochs/fresh.ts'
 import type { Showing } from './http/answer.ts'
@@ -227,6 +228,7 @@ export const composed = ({
     identifyClient: oauth.identifyClient,
     identifyNode: trust.identifyNode,
     aside: issuing.denials,
+    tenantNamed,
   }
 }
 

@@ -433,7 +433,7 @@ test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metr
   expect(shown('a secret that was shown')).toBeGreaterThan(0)
   expect(shown('a token that was issued')).toBeGreaterThan(10)
   expect(shown('the secret of an enrolment token')).toBeGreaterThan(0)
-  expect(shown('a wrapping token that was shown')).toBe(3)
+  expect(shown('a wrapping token that was shown')).toBeGreaterThanOrEqual(3)
 })
 
 test('HO-08 a server that logs the headers it gets is found out', async () => {

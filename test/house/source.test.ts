@@ -29,6 +29,7 @@ const asksForPermissions = ['contract', 'server', 'idp', 'agent', 'examples', 't
   .filter((path) => !isTest(path) && !/\.(?:md|wasm)$/.test(path))
 const mayNameRoles = new Map([
   ['server/src/authz/catalogue.ts', 'the role catalogue itself: whoever means the owner role of a tier asks it'],
+  ['server/src/http/examples.json', 'answers that were recorded in a seeded world, shown in the OpenAPI document'],
   ['db/seed/people.json', 'seed data: who has which role in a development world'],
   [
     'db/migrations/0009-role-lifecycle.sql',

@@ -6,6 +6,7 @@ import { nextKey } from '../faults/recipes/next-key.ts'
 import { asOperator } from '../faults/recipes/operator-credentials.ts'
 import { bearing, type Stage } from '../faults/recipes/recipe.ts'
 import { onARuntime } from '../faults/recipes/shared-runtimes.ts'
+import { invitationsOn } from '../invitation-scene.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
 import type { Mishaps } from '../model-node.ts'
 
@@ -218,7 +219,13 @@ export const scenesOn = (live: LiveServer, stage: Stage) => {
   }
 
   // In their order: tokens and tasks of before do not count in another epoch.
+  /** Somebody whose provider vouches for an address. */
+  const addressed = async () => {
+    await invitationsOn(live).newcomer()
+  }
+
   return {
+    addressed,
     bindingsOfChangedRoles,
     rolesInGrace,
     runtimesAsReported,

@@ -10,7 +10,7 @@ const made = /^(?: {2})?(?:export )?(?:const|let) (\w+).*(?:new (?:Map|Set)(?:<.
 export const growingThings = () => ({
   tables: [...readFileSync('db/schema.sql', 'utf8').matchAll(/^create table (\w+)/gm)].map(([, name]) => name!),
   maps: globSync('server/src/**/*.ts')
-    .sort()
+    .toSorted()
     .filter((path) => !path.endsWith('.test.ts') && !path.includes('/testing/'))
     .flatMap((path) => [...readFileSync(path, 'utf8').matchAll(made)].map(([, name]) => `${path.replace(/^server\/src\//, '')} ${name}`)),
   jobs: new Set([...readFileSync('server/src/main.ts', 'utf8').matchAll(/every\(\d+, '[^']+', \(\) => (\w+)\(/g)].map(([, name]) => name!)),

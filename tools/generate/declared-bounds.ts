@@ -81,6 +81,7 @@ export const keptMaps: Readonly<Record<string, string>> = {
   'epochs/together.ts under_way': 'runs under way, of which there are at most `most_runs`',
   'http/counted-refusals.ts refusals': 'a fixed number of nodes and reasons, the least recently used goes first',
   'http/drain.ts sockets': 'open connections',
+  'http/tenant-queues.ts queues': 'one entry for each tenant with a request under way, at most 500 of a tenant',
   'http/rate.ts minutes': '100 000 callers, the least recently used goes first',
   'installation/checkpoint-log.ts heads': 'one entry for each audit chain',
   'kernel/recently-used.ts old': 'half of what whoever makes one says',

@@ -192,7 +192,7 @@ describe('what is read for a work', () => {
     const { work } = told([{ n: 1, ...machine }], [[]])
     const facts = await readFacts(work({ type: 'service_account', id: 'robot', credential_id: 'key' }), 'project', inTraining)
     expect(facts).toMatchObject({
-      actor: { id: 'robot', credential_id: 'key', type: 'service_account', is_disabled: false },
+      actor: { id: 'robot', type: 'service_account', is_disabled: false },
       token: { tenant_id: 'aurora', project_id: 'training', actions: null },
       may_know: true,
     })

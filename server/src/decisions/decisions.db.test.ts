@@ -183,12 +183,15 @@ describe('a batch', () => {
     const hidden = { status: 404, code: 'organization_not_found', details: { question: 2 } }
     expect(await refusal([fine, fine, about(org.borealis), about(org.borealis)])).toEqual(hidden)
     expect(await refusal([fine, fine, about(newId('org'))])).toEqual(hidden)
-    expect(await refusal([fine, about(org.aurora)], 'abel')).toEqual({
+    expect(await refusal([fine, about(org.aurora)], 'abel')).toMatchObject({
       ...{ status: 403, code: 'insufficient_permissions' },
       details: { reason_code: 'permission_denied', question: 1 },
     })
     // One that is not a question at all is named by its field.
-    expect(await refusal([fine, { ...fine, action: 'no.such' }])).toMatchObject({ status: 400, details: [{ field: 'questions/1/action' }] })
+    expect(await refusal([fine, { ...fine, action: 'no.such' }])).toMatchObject({
+      status: 400,
+      details: { fields: [{ field: 'questions/1/action' }] },
+    })
   })
 
   test('DE-02 equals asking singly, in its order, at one revision', async () => {

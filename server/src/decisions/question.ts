@@ -34,6 +34,17 @@ const knownPlaces: Source<NamedPlace, string> = {
   },
 }
 
+/** The tenant of the place that a path names, as far as its caller may know of it. */
+export const tenantNamed = async (
+  fresh: FreshReader,
+  { id: actor_id }: { readonly id: string },
+  { org_id, project_id }: Readonly<Record<string, string>>,
+): Promise<string | undefined> => {
+  if (project_id === undefined && org_id === undefined) return undefined
+  const place = project_id === undefined ? { tenant_id: org_id!, project_id: null } : { tenant_id: null, project_id }
+  return (await fresh.read([want(knownPlaces, { actor_id, ...place })])).values[0]
+}
+
 const named = ({ type, id, tenant_id, project_id }: Question['resource']) => ({
   id: id ?? null,
   tenant_id: tenant_id ?? (type === 'organization' ? id : undefined) ?? null,

@@ -1,6 +1,7 @@
 import type { Append } from '../audit/append.ts'
 import type { Database } from '../db/database.ts'
-import type { Work } from '../work/work.ts'
+import type { FreshReader } from '../epochs/fresh.ts'
+import type { Actor, Work } from '../work/work.ts'
 import type { Cursors } from './cursor.ts'
 import type { RequestHash } from './idempotency.ts'
 
@@ -10,6 +11,10 @@ export interface Rails {
   readonly hashRequest: RequestHash
   readonly append: Append
   readonly duplicate_wait_ms?: number
+  /** How long a request waits for others of its tenant. */
+  readonly queue_wait_ms?: number
+  /** The tenant of the place that a path names, as far as the actor may know of it. */
+  readonly tenantNamed?: (fresh: FreshReader, actor: Actor, params: Readonly<Record<string, string>>) => Promise<string | undefined>
 }
 
 /** What a request says, read and of the shape that its operation declares. */

@@ -15,6 +15,7 @@ import { projectNamedBy } from './project-header.ts'
 import { oneText } from './read-request.ts'
 import { isAnswered, isRefusal, recordAside, recordRefusal } from './record-refusal.ts'
 import { bodyLimitOf } from './stranger-cost.ts'
+import type { TenantQueues } from './tenant-queues.ts'
 import { type WaitingOf, type Waits, waited } from './waits.ts'
 import { isWatched, noteRead, noteRepeated } from './watched.ts'
 
@@ -22,6 +23,8 @@ interface Mounting extends Rails {
   readonly metrics: Metrics
   /** Counts a request against the limit of whose it is; throws where that is exceeded. */
   readonly countRequest: (request: FastifyRequest) => Promise<void>
+  /** Transactions of one tenant share a few connections. */
+  readonly queues: TenantQueues
   /** Those who wait for something: a server that closes lets none of them wait on. */
   readonly waits: Waits
   /** Which machine a request speaks for that says so as an OAuth client does. */
@@ -59,7 +62,7 @@ const responsesOf = ({ success, success_again }: Operation, reply: unknown) => (
 /** The one place where a request becomes work: one transaction, the verb, the invariants, the record. */
 export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting): void => {
   const { operation } = answering
-  const { database, cursors, hashRequest, append, metrics, countRequest, waits, identifyClient } = rails
+  const { database, cursors, hashRequest, append, metrics, countRequest, queues, waits, identifyClient, tenantNamed } = rails
   const { duplicate_wait_ms = usual_duplicate_wait_ms } = rails
   const countRefusal = countedRefusals()
 
@@ -187,6 +190,14 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     }
   }
 
+  /** A verb works in a transaction: it waits for others of its tenant; a stranger there waits for their own. */
+  const queued = async (request: FastifyRequest): Promise<unknown> => {
+    const { actor, fresh } = request
+    if (!('verb' in answering) || !actor) return handle(request)
+    const tenant = await tenantNamed?.(fresh, actor, request.params as Record<string, string>)
+    return queues(tenant ?? actor.id, () => handle(request))
+  }
+
   app.route({
     method: operation.method,
     url: operation.path,
@@ -199,7 +210,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       ...(operation.reply ? { response: responsesOf(operation, operation.reply) } : {}),
     },
     handler: async (request, reply) => {
-      const result = await handle(request)
+      const result = await queued(request)
       if (result instanceof Again) return reply.code(operation.success_again ?? operation.success).send(result.reply)
       reply.code(operation.success)
       if (!(result instanceof SealedLines)) return result

@@ -46,6 +46,7 @@ import {
 import { compileSerializer } from './serialization.ts'
 import { type IsTrusted, sourceAddress } from './source-address.ts'
 import { bodyLimit, type ReadingCost, readMeasured } from './stranger-cost.ts'
+import { tenantQueues } from './tenant-queues.ts'
 import { compileValidator } from './validation.ts'
 import { Waits } from './waits.ts'
 
@@ -331,8 +332,9 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     throw new Problem('method_not_allowed')
   })
 
+  const queues = tenantQueues(parts.queue_wait_ms)
   for (const each of parts.answers)
-    if (each.operation.listener === listener) mount(app, each, { ...parts, metrics: observers.metrics, countRequest, waits })
+    if (each.operation.listener === listener) mount(app, each, { ...parts, metrics: observers.metrics, countRequest, queues, waits })
   // What anybody may read is read at the other door.
   if (listener === 'nodes') return app
   for (const document of parts.documents ?? []) serveDocument(app, document, { fresh: parts.fresh, countRequest })

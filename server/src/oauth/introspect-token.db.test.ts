@@ -255,6 +255,6 @@ describe('who may ask', () => {
     expect(await client.introspect({ token: 'a'.repeat(10_000) })).toMatchObject(refused)
     expect(await postForm(live, path, `${new URLSearchParams(client.own)}&token=a&token=b`)).toMatchObject(refused)
     expect(await postForm(live, `${path}?token=${await client.token()}`, client.own)).toMatchObject(refused)
-    expect((await live.call(null, 'GET', path)).status).toBe(404)
+    expect((await live.call(null, 'GET', path)).status).toBe(405)
   })
 })

@@ -14,7 +14,7 @@ const Addressed = Exactly({
   said_at: Nullable(Type.Number()),
 })
 export type Addressed = Static<typeof Addressed>
-const addressed = sqlPart('id, email, email_verified, extract(epoch from address_said_at)::float8 as said_at')
+const addressed = sqlPart(`id, email, email_verified, date_part('epoch', address_said_at) as said_at`)
 
 export const userBySubject = (issuer: string, subject: string) => sql(Addressed)`
   select ${addressed} from users where oidc_issuer = ${issuer} and oidc_subject = ${subject}`

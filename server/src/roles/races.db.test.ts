@@ -256,7 +256,7 @@ describe('a bulk upgrade among other changes', () => {
           base: on(at),
         })
       const answers = await Promise.all([move(0), move(1), move(0), move(1)])
-      expect(answers.map(said).sort()).toEqual(['200', ...Array(3).fill('409 version_conflict')])
+      expect(answers.map(said).sort()).toEqual(['200', ...Array(3).fill('409 preview_outdated')])
       expect(answers.find(({ status }) => status === 200)!.body).toEqual({ moved: 5 })
       expect(await live.sql('select from tenant_role_bindings where role_definition_id = $1 and deleted_at is null', [role])).toHaveLength(
         5,
@@ -301,7 +301,7 @@ describe('a bulk upgrade among other changes', () => {
       )
       // Either all five moved and there was no such binding left to end, or one ended first and nothing moved.
       if (upgrade === '200') expect([end, rows]).toEqual(['404 binding_not_found', [{ version: 2, n: 5 }]])
-      else expect([upgrade, end, rows]).toEqual(['409 version_conflict', '204', [{ version: 1, n: 4 }]])
+      else expect([upgrade, end, rows]).toEqual(['409 preview_outdated', '204', [{ version: 1, n: 4 }]])
     }
     expect(outcomes.size).toBe(2)
   })

@@ -214,7 +214,7 @@ describe('limits', () => {
       return body.scope
     }
     expect(await scopeFor('Allocation.READ allocation.create allocation.read platform.admin')).toBe('allocation.create allocation.read')
-    expect(await scopeFor(Array.from({ length: 10_000 }, (_, n) => (n % 2 ? 'allocation.read' : 'x')).join(' '))).toBe('allocation.read')
+    expect(await scopeFor(Array.from({ length: 1000 }, (_, n) => (n % 2 ? 'allocation.read' : 'x')).join(' '))).toBe('allocation.read')
     for (const scope of [
       '*',
       'allocation.read\tallocation.create',
