@@ -185,7 +185,10 @@ const start = async () => {
   await door.listen({ host: config.nodes.host, port: config.nodes.port }).catch(naming('GATEHOUSE_NODES_PORT'))
   await app.listen({ host, port })
   log.info({ address: metering.address() }, 'metrics are served')
-  await app.prepareDocs().catch((error: Error) => log.error({ err: error }, 'preparing the API documents failed, retrying when asked for'))
+  const prepare = () =>
+    app.prepareDocs().catch((error: Error) => log.error({ err: error }, 'preparing the API documents failed, retrying when asked for'))
+  // Compressing three megabytes takes a third of a second of processor time: after the start, and not in a process that ends at once.
+  setTimeout(prepare, 5000).unref()
 }
 
 start().catch((error: unknown) => {

@@ -51,11 +51,11 @@ const ofLibrary = (name: string, media_type: string): FixedFile => ({
 })
 
 /** The OpenAPI document, and for people to read and try, at /docs. */
-export const docFiles = (document: object): readonly FixedFile[] => [
+export const docFiles = (document: () => object): readonly FixedFile[] => [
   {
     path: '/openapi.json',
     media_type: 'application/json; charset=utf-8',
-    read: async () => Buffer.from(JSON.stringify(document)),
+    read: async () => Buffer.from(JSON.stringify(document())),
   },
   written('/docs', 'text/html; charset=utf-8', html, pageHeaders),
   written('/docs/static/start.js', 'text/javascript; charset=utf-8', start),

@@ -341,7 +341,11 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   serveHealth(app, { ...parts, isDraining: drain.isDraining })
   serveFront(app)
   const operations = parts.answers.map(({ operation }) => operation)
-  const files = serveFixed(app, docFiles(openApiDocument(operations, parts.nodes_url)), { fresh: parts.fresh, countRequest })
+  const files = serveFixed(
+    app,
+    docFiles(() => openApiDocument(operations, parts.nodes_url)),
+    { fresh: parts.fresh, countRequest },
+  )
   app.prepareDocs = files.prepare
   return app
 }
