@@ -172,7 +172,7 @@ test('I5 the revision says nothing of a tenant of strangers: neither that there 
 })
 
 describe('a batch', () => {
-  test('DE-18 AU-05 a batch with a question that may not be asked → refused, and told which one; an absent place and a foreign one alike', async () => {
+  test('DE-02 AU-05 a batch with a question that may not be asked → refused, and told which one; an absent place and a foreign one alike', async () => {
     const fine = { action: 'tenant.read', resource: { type: 'organization', id: org.aurora } }
     const about = (id: string) => ({ ...fine, actor: { type: 'user', id: user('bella') }, resource: { type: 'organization', id } })
     const refusal = async (questions: object[], person = 'alice') => {

@@ -16,7 +16,11 @@ const served = () => {
   const countRequest = async () => {
     seen.counted += 1
   }
-  serveFixed(app, docFiles(() => document), { fresh: { forRequest: () => ({}) } as never, countRequest })
+  serveFixed(
+    app,
+    docFiles(() => document),
+    { fresh: { forRequest: () => ({}) } as never, countRequest },
+  )
   return { app, seen }
 }
 
