@@ -7,6 +7,7 @@ interface Schema {
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Schema[]
   readonly pattern?: string
+  readonly format?: string
   readonly minLength?: number
   readonly maxLength?: number
   readonly minimum?: number
@@ -19,7 +20,7 @@ interface Schema {
 const ajv = new Ajv({ strict: false, validateFormats: false })
 
 const texts = (schema: Schema): Arbitrary<string> => {
-  const { pattern, minLength = 0, maxLength = 200 } = schema
+  const { pattern, format, minLength = 0, maxLength = 200 } = schema
   const isValid = ajv.compile(schema)
   const likely = [
     fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, Math.max(minLength, 40)) }),
@@ -31,7 +32,9 @@ const texts = (schema: Schema): Arbitrary<string> => {
     .date({ min: new Date('2000-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
     .map((date) => date.toISOString())
   if (pattern?.includes('@')) return fc.emailAddress().filter((text) => isValid(text) as boolean)
-  if (pattern?.includes('T\\d')) return fc.oneof({ weight: 4, arbitrary: instants }, { weight: 1, arbitrary: matching[0]! })
+  // Mostly a time that is one: otherwise no request with a time would get past validation.
+  if (format === 'date-time' || pattern?.includes('T\\d'))
+    return fc.oneof({ weight: 9, arbitrary: instants }, { weight: 1, arbitrary: matching[0]! })
   const candidates: Arbitrary<string>[] = pattern === undefined || matching.length === 0 ? likely : matching
   return fc.oneof(...candidates).filter((text) => isValid(text) as boolean)
 }

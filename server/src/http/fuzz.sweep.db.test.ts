@@ -171,8 +171,9 @@ describe('the fuzz', () => {
       expect(all.length).toBeGreaterThanOrEqual(Math.min(requests, 2000))
       expect(good / all.length).toBeGreaterThan(1 / 3)
       const never = [...statuses].filter(([, list]) => !list.some((status) => status < 300)).map(([id]) => id)
-      // Some need an organization and a project that no earlier request has closed: chance may deny that to a few.
-      expect(never.filter((id) => !isMachinesAlone(id)).length, never.join()).toBeLessThan(operations.length / 30)
+      // An earlier request may have taken the project from the caller of an operation, as it does with this seed. More than a few means that
+      // the fuzz no longer makes requests that fit the schema.
+      expect(never.filter((id) => !isMachinesAlone(id)).length, never.join()).toBeLessThanOrEqual(2)
       expect([...statuses.keys()].sort()).toEqual(operations.map(({ operationId }) => operationId).sort())
     },
     120_000 + requests * 400,
