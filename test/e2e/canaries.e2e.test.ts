@@ -431,7 +431,7 @@ test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metr
   expect(swept.answers.filter(({ status }) => status >= 500).map(({ status }) => status)).toEqual([503])
   const shown = (place: string) => swept.markers.filter((marker) => marker.place === place).length
   expect(shown('a secret that was shown')).toBeGreaterThan(0)
-  expect(shown('a token that was issued')).toBeGreaterThan(10)
+  expect(shown('a token that was issued')).toBeGreaterThan(isWhole ? 10 : 5)
   expect(shown('the secret of an enrolment token')).toBeGreaterThan(0)
   expect(shown('a wrapping token that was shown')).toBeGreaterThanOrEqual(3)
 })
