@@ -38,8 +38,19 @@ export interface Metrics {
   text(): Promise<string>
 }
 
-/** Counts of one process, in a registry of their own. */
+let ofNode: Registry | undefined
+/** What Node tells of the process: kept once, however many servers it has, because what collects it runs until the process ends. */
+const countsOfNode = (): Registry => {
+  if (!ofNode) {
+    ofNode = new Registry()
+    collectDefaultMetrics({ register: ofNode })
+  }
+  return ofNode
+}
+
+/** Counts of one server, in a registry of their own. */
 export const createMetrics = (): Metrics => {
+  const node = countsOfNode()
   const register = new Registry()
   const registers = [register]
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
@@ -135,7 +146,6 @@ export const createMetrics = (): Metrics => {
       this.set({ what: 'overdue' }, tasks.overdue)
     },
   })
-  collectDefaultMetrics({ register })
 
   return {
     requestBegan: () => {
@@ -185,6 +195,6 @@ export const createMetrics = (): Metrics => {
       })
     },
     contentType: register.contentType,
-    text: () => register.metrics(),
+    text: async () => (await Promise.all([register.metrics(), node.metrics()])).join(''),
   }
 }
