@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache'
+import { recentlyUsed } from '../kernel/recently-used.ts'
 import type { PlatformMismatch } from '../work/work.ts'
 import { delegatedKeys, isFitForServiceAccounts, isGrantable, operatorKeys, type Tier } from './actions.ts'
 import { type BuiltinRoleName, highestPlatformRole, isBuiltinRole, permissionsOf, tierOf } from './catalogue.ts'
@@ -90,7 +90,7 @@ export const standingOfMachine = (row: StandingRow, home: TokenBounds): Standing
 const ends = ({ expires_at, grace_until }: BoundRole): boolean => expires_at !== null || grace_until !== null
 
 /** Most people have one of a few combinations of roles: what these come to is worked out once and held once. */
-const shared = new LRUCache<string, Held>({ max: 10_000 })
+const shared = recentlyUsed<Held>(10_000)
 /** All of a role that has a say in what it gives. */
 const named = (roles: readonly BoundRole[]) =>
   roles.map(({ name, is_builtin, state, permissions }) => [name, is_builtin, state, permissions])

@@ -1,9 +1,9 @@
 import { createHmac, createPrivateKey, type KeyObject, sign, verify } from 'node:crypto'
 import { promisify } from 'node:util'
-import { LRUCache } from 'lru-cache'
 import { unseal } from '../custody/envelope.ts'
 import type { KeyRing } from '../custody/key-ring.ts'
 import { Problem } from '../kernel/problem.ts'
+import { recentlyUsed } from '../kernel/recently-used.ts'
 import { isEs256, lowOf, rawOf } from './es256.ts'
 import type { SigningKey } from './key-set.ts'
 import { boundOf } from './make-key.ts'
@@ -26,7 +26,7 @@ const isMadeBy = ({ alg }: SigningKey, key: KeyObject, input: Buffer, signature:
  */
 export const createSigner = ({ ring, transit }: { readonly ring: KeyRing; readonly transit: Transit | null }): Sign => {
   // Opening an envelope costs more than signing.
-  const opened = new LRUCache<string, KeyObject>({ max: 4 })
+  const opened = recentlyUsed<KeyObject>(4)
 
   const privateKeyOf = (kid: string, envelope: unknown): KeyObject => {
     const known = opened.get(kid)

@@ -1,10 +1,10 @@
 import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { type SignedTask, signedTextOf } from '@gatehouse/contract/node-tasks'
-import { LRUCache } from 'lru-cache'
 import { unseal } from '../custody/envelope.ts'
 import type { KeyRing } from '../custody/key-ring.ts'
 import type { Tx } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
+import { recentlyUsed } from '../kernel/recently-used.ts'
 import { boundOfSigner } from './make-signer.ts'
 import { activeSigner } from './task-signer-queries.ts'
 
@@ -23,7 +23,7 @@ const unavailable = (why: string, cause?: unknown) => new Problem('dependency_un
 /** Signs tasks. Without a key that can be had nothing is queued: a node would not believe it. */
 export const taskSigning = (ring: KeyRing): TaskSigning => {
   // Opening an envelope costs more than signing.
-  const opened = new LRUCache<string, KeyObject>({ max: 4 })
+  const opened = recentlyUsed<KeyObject>(4)
 
   const privateKeyOf = (kid: string, envelope: unknown): KeyObject => {
     const known = opened.get(kid)

@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import type { Reader } from '../db/database.ts'
 import type { Statement } from '../db/statement.ts'
+import { recentlyUsed } from '../kernel/recently-used.ts'
 
 /** For what never changes once it is there, so that nothing has to be proved of what is kept. That something is not there is not kept. */
 export const keepFound = <Row extends object>(
@@ -8,11 +8,8 @@ export const keepFound = <Row extends object>(
   find: (id: string) => Statement<Row>,
   most_entries = 100_000,
 ) => {
-  // Made when it is first needed: the cache allocates all its places at once, which takes milliseconds of a start.
-  let made: LRUCache<string, Row> | undefined
+  const kept = recentlyUsed<Row>(most_entries)
   return async (id: string): Promise<Row | undefined> => {
-    made ??= new LRUCache<string, Row>({ max: most_entries })
-    const kept = made
     const known = kept.get(id)
     if (known) return known
     const found = await reader.maybe(find(id))

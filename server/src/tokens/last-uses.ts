@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import type { Tx } from '../db/database.ts'
+import { recentlyUsed } from '../kernel/recently-used.ts'
 import { noteUseOfOperatorKeys } from '../operator-credentials/operator-credential-queries.ts'
 import { noteUseOfKeys } from '../service-accounts/credential-queries.ts'
 import type { MachineClass } from './machine-class.ts'
@@ -20,7 +20,7 @@ interface Uses {
 /** When keys were last used, to the minute: a process writes once in a minute of one that is used in every second. */
 export const lastUses = () => {
   /** The minute that this process has noted last. */
-  const noted = new LRUCache<string, string>({ max: 50_000 })
+  const noted = recentlyUsed<string>(50_000)
   return {
     /** Of these, what this process has not noted yet. */
     unnoted: (now: string, used: readonly Used[]): Uses => {

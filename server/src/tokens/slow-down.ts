@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import { sourceOf } from '../audit/auth-rejections.ts'
 import type { FreshReader } from '../epochs/fresh.ts'
 import { Problem } from '../kernel/problem.ts'
+import { recentlyUsed } from '../kernel/recently-used.ts'
 import { isWorthARow } from '../kernel/worth-a-row.ts'
 import { policyIn, wantPolicy } from '../policies/read-policy.ts'
 
@@ -58,9 +58,9 @@ const most_rights_a_minute = 20
  * answered at once wherever he sits, also behind the same address as who guesses. An unknown key is slowed as a known one is.
  */
 export const slowDownWrongs = ({ most_entries = 50_000, pause = (milliseconds: number): Promise<void> => sleep(milliseconds) } = {}) => {
-  const wrongs = new LRUCache<string, Wrongs>({ max: most_entries })
-  const recorded = new LRUCache<string, Wrongs>({ max: most_entries })
-  const minutes = new LRUCache<string, { readonly began: number; rows: number }>({ max: most_entries })
+  const wrongs = recentlyUsed<Wrongs>(most_entries)
+  const recorded = recentlyUsed<Wrongs>(most_entries)
+  const minutes = recentlyUsed<{ readonly began: number; rows: number }>(most_entries)
   let waiting_in_all = 0
 
   const counted = (cache: typeof wrongs, name: string, { forget_seconds }: SlowDown): Wrongs => {
