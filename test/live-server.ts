@@ -55,7 +55,7 @@ const startServer = async (
 ) => {
   const clone = await cloneDatabase()
   const issuer = await localIssuer()
-  await seedDevelopment({ databaseUrl: clone.appUrl, issuer: issuer.issuer, keys: testKeys })
+  await seedDevelopment({ databaseUrl: clone.near.appUrl, issuer: issuer.issuer, keys: testKeys })
   const closing: (() => Promise<unknown>)[] = [issuer.stop, clone.drop]
   const settling: (() => Promise<void>)[] = []
   const tendings = new Set<Promise<unknown>>()
@@ -65,7 +65,7 @@ const startServer = async (
     // Where it issues tokens under the very address that it is reached at, the address must be known before it listens.
     const port = is_own_issuer ? await freePort() : 0
     const url = `http://127.0.0.1:${port}`
-    const database: Database = openDatabase({ url: clone.appUrl, max_connections: 8, ...unhurried.database })
+    const database: Database = openDatabase({ url: clone.near.appUrl, max_connections: 8, ...unhurried.database })
     const tokens = humanTokens([issuer.settings], unhurried.tokens)
     const key = await auditKey(database, parseKeyRing(testKeys))
     const append = appendWith({ region: 'test', key })
@@ -85,7 +85,7 @@ const startServer = async (
       append,
       ring,
       authority: nodes.authority,
-      database_url: clone.appUrl,
+      database_url: clone.near.appUrl,
       subscribers: taskSubscribers,
       onError: () => {},
       look_ms: unhurried.look_ms,
@@ -169,7 +169,7 @@ const startServer = async (
   const ask = askThrough(call)
 
   /** Past every fence, to look or to break something. */
-  const owner = new pg.Client({ connectionString: clone.ownerUrl, application_name: 'gatehouse-test' })
+  const owner = new pg.Client({ connectionString: clone.near.ownerUrl, application_name: 'gatehouse-test' })
   await owner.connect()
   closing.unshift(() => owner.end())
   const sql = async <Row = Record<string, unknown>>(text: string, values: unknown[] = []): Promise<Row[]> => {

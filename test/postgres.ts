@@ -13,12 +13,18 @@ declare module 'vitest' {
 export interface ClonedDatabase {
   ownerUrl: string
   appUrl: string
+  /** The same by the shortest way: for servers that a test has in its own process. */
+  near: { ownerUrl: string; appUrl: string }
   drop(): Promise<void>
 }
 
 const cloneLock = 7_290_432
 
 const at = (url: string, database: string): string => Object.assign(new URL(url), { pathname: `/${database}` }).href
+
+/** pg reads a folder where a host stands as the place of a socket. */
+const nearBy = (url: string, socket_folder: string | null): string =>
+  socket_folder === null ? url : url.replace(/@[^:/]+/, () => `@${encodeURIComponent(socket_folder)}`)
 
 const isBeingAccessed = (error: unknown): boolean => (error as { code?: string }).code === '55006'
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
@@ -27,7 +33,7 @@ const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(reso
 export const cloneDatabase = (): Promise<ClonedDatabase> => spend('database set-up', copyTemplate)
 
 const copyTemplate = async (): Promise<ClonedDatabase> => {
-  const { superuserUrl, template, owner, app } = inject('postgres')
+  const { superuserUrl, template, owner, app, socket_folder } = inject('postgres')
   const name = `gatehouse_test_${randomBytes(6).toString('hex')}`
   await asSuperuser(superuserUrl, async (client) => {
     // PostgreSQL refuses a copy while another copy reads the template; the lock is the session's and goes with it.
@@ -42,9 +48,11 @@ const copyTemplate = async (): Promise<ClonedDatabase> => {
       }
     }
   })
+  const [ownerUrl, appUrl] = [at(owner.url, name), at(app.url, name)]
   return {
-    ownerUrl: at(owner.url, name),
-    appUrl: at(app.url, name),
+    ownerUrl,
+    appUrl,
+    near: { ownerUrl: nearBy(ownerUrl, socket_folder), appUrl: nearBy(appUrl, socket_folder) },
     drop: () => asSuperuser(superuserUrl, async (client) => void (await client.query(`drop database if exists ${name} with (force)`))),
   }
 }

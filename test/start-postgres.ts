@@ -20,12 +20,12 @@ const settings = {
   ...{ autovacuum: 'off', jit: 'off', max_connections: '300' },
 }
 
-type Started = { superuserUrl: string; template: Template; stop(): Promise<void> }
+type Started = { superuserUrl: string; socket_folder: string | null; template: Template; stop(): Promise<void> }
 
 /** Somebody else's server: it gets everything back as it was. */
 const useGiven = async (superuserUrl: string): Promise<Started> => {
   const template = await makeTemplate(superuserUrl)
-  return { superuserUrl, template, stop: () => dropTemplate(template, superuserUrl) }
+  return { superuserUrl, socket_folder: null, template, stop: () => dropTemplate(template, superuserUrl) }
 }
 
 const inMemory = '/dev/shm'
@@ -61,7 +61,9 @@ const startOwn = async (binDir: string): Promise<Started> => {
   const cache = clusterCache(join(root, 'node_modules/.cache/gatehouse/clusters'))
   // Passwords of the run guard nothing, and every connection would compute 4 096 rounds of a hash on both sides. PostgreSQL 15 cannot be told.
   const quick = binDir === embeddedBinDir() ? { scram_iterations: '1' } : {}
-  const start = () => startPostgres({ dataDir: join(folder, 'data'), settings: { ...settings, ...quick }, binDir })
+  const socket_folder = join(folder, 'data')
+  const start = () =>
+    startPostgres({ dataDir: join(folder, 'data'), settings: { ...settings, ...quick, unix_socket_directories: socket_folder }, binDir })
   try {
     const key = await clusterKey(binDir)
     let template = await cache.restore(key, folder)
@@ -76,7 +78,7 @@ const startOwn = async (binDir: string): Promise<Started> => {
       await server.stop()
       await rm(folder, { recursive: true, force: true })
     }
-    return { superuserUrl: server.superuserUrl, template, stop }
+    return { superuserUrl: server.superuserUrl, socket_folder, template, stop }
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     throw error
@@ -125,7 +127,7 @@ export default async (project: TestProject): Promise<() => Promise<void>> => {
   running.set(key, server)
   server.users += 1
   const started = await server.started
-  project.provide('postgres', described(started.template, started.superuserUrl))
+  project.provide('postgres', described(started.template, started.superuserUrl, started.socket_folder))
   if (project.vitest.config.watch) await renewOnRerun(project, started)
   return async () => {
     server.users -= 1

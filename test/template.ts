@@ -51,9 +51,9 @@ export const dropTemplate = ({ owner, app }: Template, superuserUrl: string): Pr
     for (const { role } of [app, owner]) await client.query(`drop role ${role}`)
   })
 
-export const described = ({ database, owner, app }: Template, superuserUrl: string): TestPostgres => {
+export const described = ({ database, owner, app }: Template, superuserUrl: string, socket_folder: string | null): TestPostgres => {
   const named = (role: Role) => ({ role: role.role, url: at(superuserUrl, database, role) })
-  return { superuserUrl, template: database, owner: named(owner), app: named(app) }
+  return { superuserUrl, template: database, owner: named(owner), app: named(app), socket_folder }
 }
 
 // The code that turns the migrations into a template, and that makes the cluster around it.
