@@ -5,7 +5,7 @@ import { rules } from './model.ts'
 import { type Finding, runSequence, type Tally } from './run.ts'
 import { openForTrial } from './world.ts'
 
-const sequences = Number(process.env.GATEHOUSE_CLIMB_SEQUENCES ?? amount(6, 40))
+const sequences = Number(process.env.GATEHOUSE_CLIMB_SEQUENCES ?? amount(4, 40))
 const moves = Number(process.env.GATEHOUSE_CLIMB_MOVES ?? 60)
 const firstSeed = Number(process.env.GATEHOUSE_CLIMB_SEED ?? (isWhole ? 1 : (seededNumber('climb') % 100_000) + 1))
 

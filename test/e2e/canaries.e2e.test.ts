@@ -267,7 +267,7 @@ const sweep = async (url: string, secrets: readonly Marker[], calls = rightfulCa
     markers.push(...(await deliverInEveryWay(url, heard)))
   }
   const unknown: Marker = { place: 'nothing', text: markerText(), may: {} }
-  const probed = new Set(calls === rightfulCalls ? [...anchors, ...shareOf('canaries', rightfulCalls, 50)] : calls)
+  const probed = new Set(calls === rightfulCalls ? [...anchors, ...shareOf('canaries', rightfulCalls, 25)] : calls)
   for (const call of calls) {
     // What an earlier operation closed is open again, so that this one can succeed.
     for (const table of ['organizations', 'projects']) await world.sql(`update ${table} set state = 'active'`)
@@ -425,7 +425,7 @@ test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metr
     expect(seen).toContain(where)
   const spans = new Set(traces.spanNames())
   expect(rightfulCalls.filter(({ operation }) => !spans.has(operation.id))).toEqual([])
-  expect(swept.markers.length).toBeGreaterThan(isWhole ? 400 : 200)
+  expect(swept.markers.length).toBeGreaterThan(isWhole ? 400 : 100)
   expect(swept.answers.filter(({ status }) => status >= 200 && status < 300).length).toBeGreaterThan(100)
   // But for the one that was asked for.
   expect(swept.answers.filter(({ status }) => status >= 500).map(({ status }) => status)).toEqual([503])

@@ -56,7 +56,7 @@ test('MI-06 whoever comes to whichever operation reaches 2xx where he is named, 
   // Who is named is always asked; of those who are refused, a share in `npm test` and all of them in `npm run test:all`.
   const named = everyCell.filter(({ operation, who }) => rows[operation.id]?.allowed.includes(who))
   const refused = everyCell.filter((cell) => !named.includes(cell))
-  expect(await matrix.walk([...named, ...sweep('refused cells', refused, 150)])).toEqual([])
+  expect(await matrix.walk([...named, ...sweep('refused cells', refused, 100)])).toEqual([])
   // Each of them has found the same world.
   expect(await tableHashes(live, own)).toEqual(before)
   matrix.stop()

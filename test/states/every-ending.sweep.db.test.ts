@@ -92,7 +92,7 @@ const cases = () =>
 
 test('HO-09 M7 every ending: thing × state × way to end it → ended, or documented as ended already', async () => {
   const faults: string[] = []
-  for (const { operation, make, disturb } of sweep('endings', cases(), 60)) {
+  for (const { operation, make, disturb } of sweep('endings', cases(), 40)) {
     const fault = await judged(operation, make, disturb).catch((error: Error) => `${operation}, ${disturb}: ${error.message}`)
     if (fault !== null) faults.push(fault)
     await live.tended()

@@ -12,7 +12,7 @@ import type { openApiDocument } from './openapi.ts'
 // Another seed, or a longer run, is asked for from outside; the seed is printed with the result. What the whole must bring about besides
 // (each operation answered well at least once) chance brings about with this one seed.
 const seed = Number(process.env.GATEHOUSE_FUZZ_SEED ?? (isWhole ? 20_260_101 : seededNumber('fuzz')))
-const requests = Number(process.env.GATEHOUSE_FUZZ_REQUESTS ?? amount(150, 2600))
+const requests = Number(process.env.GATEHOUSE_FUZZ_REQUESTS ?? amount(100, 2600))
 
 let world: LiveWorld
 let document: ReturnType<typeof openApiDocument> & { paths: never }

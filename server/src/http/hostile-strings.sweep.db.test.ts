@@ -10,7 +10,7 @@ const live = serverFixture({ policies: { ...noRateLimits, 'auth.wrong_secret.fir
 
 describe('hostile strings', () => {
   const collected: string[] = hasPart('vectors') ? JSON.parse(readFileSync(parts.vectors.path, 'utf8')) : []
-  const strings = sweep('hostile strings', collected, 40)
+  const strings = sweep('hostile strings', collected, 25)
   const nfc = (text: string) => text.normalize('NFC')
   /** Runs them a few at a time, in order of their number. */
   const each = async (run: (text: string, number: number) => Promise<void>) => {
