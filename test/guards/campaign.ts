@@ -1,5 +1,5 @@
 // `npm run campaign:guards`: for each fault that only a test of `npm run test:all` was made to find, the test of `npm test` that goes red for it
-// too. Run it where `npm test` is green. Faults that are known already are left out unless `--anew`; docs/evidence/guards.json keeps what was found.
+// too. Run it where `npm test` is green. Faults that are known already are left out unless `--restart`; docs/evidence/guards.json keeps what was found.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,8 +11,8 @@ import { readResults } from '../../tools/trace/results.ts'
 import { candidatesFor, type Fault, faults } from './faults.ts'
 
 const results = join(tmpdir(), `gatehouse-guards-${process.pid}.json`)
-const isAnew = process.argv.includes('--anew')
-const known: Guarded[] = existsSync(guardsPath) && !isAnew ? JSON.parse(readFileSync(guardsPath, 'utf8')) : []
+const isRestart = process.argv.includes('--restart')
+const known: Guarded[] = existsSync(guardsPath) && !isRestart ? JSON.parse(readFileSync(guardsPath, 'utf8')) : []
 
 /** The first test that fails with this fault in the product. */
 const guardOf = async (fault: Fault): Promise<string | undefined> => {
