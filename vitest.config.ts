@@ -1,11 +1,11 @@
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './tools/test/longest-first.ts'
 import { hasPart } from './tools/test/parts.ts'
+import { sourceFolders } from './tools/test/source-folders.ts'
 import { sweepingFiles } from './tools/test/sweeping-files.ts'
 import { tierIn, tierVariable } from './tools/test/tier.ts'
 
-const ours = ['contract', 'server', 'agent', 'idp', 'examples', 'tools', 'test']
-const places = (suffix: string) => ours.map((place) => `${place}/**/*${suffix}.ts`)
+const places = (suffix: string) => sourceFolders.map((place) => `${place}/**/*${suffix}.ts`)
 const globalSetup = ['test/start-postgres.ts']
 const isAll = tierIn(process.env) === 'test:all'
 

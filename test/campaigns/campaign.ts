@@ -7,7 +7,7 @@ import { openJournal, Refused, type Settings } from './journal.ts'
 /** Flags that every resumable campaign has. */
 export const campaignFlags = {
   resume: { type: 'boolean', default: false },
-  anew: { type: 'boolean', default: false },
+  restart: { type: 'boolean', default: false },
   record: { type: 'boolean', default: false },
 } as const
 
@@ -16,8 +16,8 @@ const run = ['contract/src', 'server/src', 'agent/src', 'idp/src', 'db', 'test',
 const folder = 'node_modules/.cache/gatehouse/campaigns'
 
 /** A campaign with its journal. How much of it is wanted is no setting: a complete campaign can be resumed with a higher goal. */
-export const openCampaign = <Unit>(name: FigureName, flags: { resume: boolean; anew: boolean }, settings: Settings) => {
-  const mode = flags.resume ? 'resume' : flags.anew ? 'anew' : 'new'
+export const openCampaign = <Unit>(name: FigureName, flags: { resume: boolean; restart: boolean }, settings: Settings) => {
+  const mode = flags.resume ? 'resume' : flags.restart ? 'restart' : 'new'
   const recording = recordIfWanted(name)
   const open = () => {
     try {

@@ -73,10 +73,10 @@ test('a damaged line in the middle → refused with its number', () => {
   expect(() => resume()).toThrow('Line 2 of the journal')
 })
 
-test('new: an unfinished journal → refused, so that nobody loses hours by a forgotten flag; anew discards it', () => {
+test('new: an unfinished journal → refused, so that nobody loses hours by a forgotten flag; restart discards it', () => {
   interrupted()
-  expect(() => open()).toThrow('2 finished units. --resume continues it, --anew discards it.')
-  expect(open({ mode: 'anew' }).units).toEqual([])
+  expect(() => open()).toThrow('2 finished units. --resume continues it, --restart discards it.')
+  expect(open({ mode: 'restart' }).units).toEqual([])
 })
 
 test('new: a complete journal → begun again; resume goes on with it', () => {

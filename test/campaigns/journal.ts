@@ -16,7 +16,7 @@ type Line<Unit> = { readonly unit: Unit; readonly seconds: number } | { readonly
 
 export interface Opening extends Begun {
   readonly folder: string
-  readonly mode: 'new' | 'resume' | 'anew'
+  readonly mode: 'new' | 'resume' | 'restart'
 }
 
 /** A sentence for whoever started the campaign. */
@@ -35,7 +35,7 @@ const parsed = <T>(path: string, lines: readonly string[]): T[] =>
     try {
       return JSON.parse(line) as T
     } catch {
-      throw new Refused(`Line ${at + 1} of the journal ${path} is not JSON. --anew discards the journal and begins again.`)
+      throw new Refused(`Line ${at + 1} of the journal ${path} is not JSON. --restart discards the journal and begins again.`)
     }
   })
 
@@ -45,10 +45,10 @@ const requireSame = (path: string, kept: Begun, wanted: Begun) => {
   if (kept.commit !== wanted.commit)
     throw new Refused(`The journal ${path} belongs to commit ${kept.commit}, and the tree is at ${wanted.commit}. Check out that commit.`)
   if (kept.code !== wanted.code)
-    throw new Refused(`The code has changed since the journal ${path} was begun. Restore it, or discard the journal with --anew.`)
+    throw new Refused(`The code has changed since the journal ${path} was begun. Restore it, or discard the journal with --restart.`)
   if (spelled(kept.settings) !== spelled(wanted.settings))
     throw new Refused(
-      `The journal ${path} was begun with ${spelled(kept.settings)}, and this run has ${spelled(wanted.settings)}. Give the same settings, or --anew.`,
+      `The journal ${path} was begun with ${spelled(kept.settings)}, and this run has ${spelled(wanted.settings)}. Give the same settings, or --restart.`,
     )
 }
 
@@ -56,7 +56,7 @@ export const openJournal = <Unit>({ folder, mode, ...begun }: Opening) => {
   const { campaign, commit, settings } = begun
   mkdirSync(folder, { recursive: true })
   const path = join(folder, `${campaign}-${commit}-${settings.seed ?? 0}.jsonl`)
-  if (mode === 'anew') rmSync(path, { force: true })
+  if (mode === 'restart') rmSync(path, { force: true })
   const lines = existsSync(path) ? wholeLines(path) : []
   const [kept, ...rest] = parsed<Begun | Line<Unit>>(path, lines) as [Begun | undefined, ...Line<Unit>[]]
   const isComplete = rest.length > 0 && 'is_complete' in rest.at(-1)!
@@ -68,7 +68,7 @@ export const openJournal = <Unit>({ folder, mode, ...begun }: Opening) => {
   }
   if (mode === 'new' && rest.length > 0 && !isComplete)
     throw new Refused(
-      `The journal ${path} has ${rest.filter((line) => 'unit' in line).length} finished units. --resume continues it, --anew discards it.`,
+      `The journal ${path} has ${rest.filter((line) => 'unit' in line).length} finished units. --resume continues it, --restart discards it.`,
     )
   if (kept && mode === 'resume') requireSame(path, kept, begun)
   else {

@@ -45,7 +45,7 @@ const startProcess = async (settings: Record<string, string>) => {
   })
   const { child, heard, closed } = launched
   const url = await addressOf(launched)
-  await expect.poll(async () => (await live.call(null, 'GET', '/readyz', {}, url)).status, { timeout: 10_000 }).toBe(200)
+  await expect.poll(async () => (await live.call(null, 'GET', '/readyz', {}, url)).status).toBe(200)
   return { url, heard, closed, signal: (name: NodeJS.Signals) => child.kill(name) }
 }
 

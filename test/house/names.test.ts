@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { expect, test } from 'vitest'
+import { sourceFolders } from '../../tools/test/source-folders.ts'
 import { filesUnder } from './tree.ts'
 
 const serverFiles = filesUnder('server/src')
@@ -16,7 +17,7 @@ const emptyWords =
 const nouns = ['service-account', 'resource-type', 'actor-type']
 
 test('no file or folder is named after what it is not', () => {
-  const paths = ['contract/src', 'server/src', 'agent', 'idp', 'examples', 'tools', 'test'].flatMap(filesUnder)
+  const paths = sourceFolders.flatMap(filesUnder)
   const words = (path: string) =>
     nouns
       .reduce((text, noun) => text.replaceAll(noun, ''), path)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { sourceFolders } from '../../tools/test/source-folders.ts'
 import { filesUnder, textOf } from './tree.ts'
 
 /** What makes a verdict depend on the load of the machine, or on chance that nobody can repeat. */
@@ -10,13 +11,10 @@ const unsteady: Readonly<Record<string, RegExp>> = {
 }
 const faultsIn = (text: string) => Object.keys(unsteady).filter((fault) => unsteady[fault]!.test(text))
 
-// End-to-end tests start and kill processes, and wait for these by the clock.
 test('tests: no verdict is measured with a stopwatch, drawn without a seed or polled for in haste', () => {
-  const tests = ['contract', 'server/src', 'agent/src', 'idp', 'examples', 'tools', 'test']
-    .flatMap(filesUnder)
-    .filter((path) => path.endsWith('.test.ts'))
+  const tests = sourceFolders.flatMap(filesUnder).filter((path) => path.endsWith('.test.ts'))
   const faults = tests
-    .filter((path) => path !== 'test/house/steady.test.ts' && !path.startsWith('test/e2e/'))
+    .filter((path) => path !== 'test/house/steady.test.ts')
     .flatMap((path) => faultsIn(textOf(path)).map((fault) => `${path}: ${fault}`))
   expect(faults).toEqual([])
 })

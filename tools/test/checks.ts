@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
+import { sourceFolders } from './source-folders.ts'
 
 const bin = 'node_modules'
-const places = ['contract', 'server', 'agent', 'idp', 'examples', 'tools', 'test'].filter((place) => existsSync(place))
+const places = sourceFolders.filter((place) => existsSync(place))
 
 export type Check = { name: string; args: readonly string[] }
 

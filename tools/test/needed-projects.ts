@@ -1,11 +1,10 @@
 import { readdirSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
+import { sourceFolders } from './source-folders.ts'
 
 type Kind = 'unit' | 'db' | 'e2e'
 
 const kindOf = (path: string): Kind => (/\.(db|e2e)\.test\.ts$/.exec(path)?.[1] ?? 'unit') as Kind
-
-const folders = ['contract', 'server', 'agent', 'idp', 'examples', 'tools', 'test']
 
 /** Every test file of the project, by its path from the root. */
 const testFiles = (): string[] => {
@@ -17,7 +16,7 @@ const testFiles = (): string[] => {
       else if (entry.name.endsWith('.test.ts')) found.push(join(folder, entry.name))
     }
   }
-  for (const folder of folders) walk(folder)
+  for (const folder of sourceFolders) walk(folder)
   return found
 }
 
