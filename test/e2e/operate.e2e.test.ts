@@ -133,10 +133,19 @@ describe('an installation and its operator', () => {
       })
       const again = await startServer(fresh)
       expect((await ask(again.url, 'alice', 'PATCH', aurora, { name: `Epoch ${epoch}` })).status).toBe(200)
+      const verified = (await (await ask(again.url, 'otto', 'GET', '/api/v1/admin/audit-logs/verify')).json()) as {
+        accepted: { sentence: string }[]
+      }
       expect(await again.stop()).toBe(0)
       // The row of after the backup was given up: told with its epoch, and no fault.
       const gap = expect.stringMatching(`epoch ${epoch}: .*rows \\d+ to \\d+ in the chain of tenant ${seeded.org.aurora} were given up`)
-      expect(await operate(['verify'], fresh)).toMatchObject({ code: 0, text: gap })
+      const command = await operate(['verify'], fresh)
+      expect(command).toMatchObject({ code: 0, text: gap })
+      // The endpoint and the command tell the same.
+      expect(verified).toMatchObject({ faults: [] })
+      expect(verified.accepted.map(({ sentence }) => sentence)).toEqual(
+        command.text.split('\n').filter((line) => line.startsWith('Accepted at ')),
+      )
       if (epoch > 3) continue
       await asSuperuser(fresh.ownerUrl, (client) =>
         client.query(`delete from audit_logs where chain_id = '${seeded.org.aurora}' and seq = 2`),
