@@ -193,15 +193,19 @@ describe('an installation and its operator', () => {
 
   test('HO-08 GATEHOUSE_CHECKPOINT_FILE mistyped → start, accept and rewrap name the path, advise no restore, and leave no file', async () => {
     expect(await (await startServer()).stop()).toBe(0)
-    const mistyped = join(folder, 'chekpoints', 'checkpoints.jsonl')
-    settings = { GATEHOUSE_CHECKPOINT_FILE: mistyped }
-    const said = expect.stringMatching(`only 0 are in the checkpoint file ${mistyped}. Check the path in GATEHOUSE_CHECKPOINT_FILE`)
-    const refused = await refusal()
-    expect(refused).toMatchObject({ code: 1, text: said })
-    expect(refused.text).not.toContain('--accept')
-    for (const words of [['accept-restore', '--reason', 'as I was told'], ['accept-restore', '--anyway', '--reason', 'r'], ['rewrap']])
-      expect(await operate(words)).toMatchObject({ code: 2, text: said })
-    expect(existsSync(join(folder, 'chekpoints'))).toBe(false)
+    // In a folder that is there, and in one that is not.
+    for (const name of ['chekpoints.jsonl', 'chekpoints/checkpoints.jsonl']) {
+      const mistyped = join(folder, name)
+      settings = { GATEHOUSE_CHECKPOINT_FILE: mistyped }
+      const said = expect.stringMatching(`only 0 are in the checkpoint file ${mistyped}. Check the path in GATEHOUSE_CHECKPOINT_FILE`)
+      const refused = await refusal()
+      expect(refused).toMatchObject({ code: 1, text: said })
+      expect(refused.text).not.toContain('--accept')
+      const commands = [['accept-restore', '--reason', 'as I was told'], ['accept-restore', '--anyway', '--reason', 'r'], ['rewrap']]
+      for (const words of isWhole || name === 'chekpoints.jsonl' ? commands : [])
+        expect(await operate(words)).toMatchObject({ code: 2, text: said })
+      expect(existsSync(join(folder, name.split('/')[0]!))).toBe(false)
+    }
     settings = { GATEHOUSE_CHECKPOINT_FILE: folder }
     expect(await refusal()).toMatchObject({ code: 1, text: expect.stringContaining(`(${folder}) cannot be used: it is a folder.`) })
     settings = {}
