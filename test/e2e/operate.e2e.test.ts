@@ -204,8 +204,15 @@ describe('an installation and its operator', () => {
       const commands = [['accept-restore', '--reason', 'as I was told'], ['accept-restore', '--anyway', '--reason', 'r'], ['rewrap']]
       for (const words of isWhole || name === 'chekpoints.jsonl' ? commands : [])
         expect(await operate(words)).toMatchObject({ code: 2, text: said })
+      if (name === 'chekpoints.jsonl') expect(await operate(['verify'])).toMatchObject({ code: 1, text: said })
       expect(existsSync(join(folder, name.split('/')[0]!))).toBe(false)
     }
+    // A file that is there and is another.
+    const other = join(folder, 'another')
+    writeFileSync(other, 'another\n')
+    settings = { GATEHOUSE_CHECKPOINT_FILE: other }
+    const unread = expect.stringContaining(`is not readable. It stands in ${other}; check the path in GATEHOUSE_CHECKPOINT_FILE.`)
+    expect(await refusal()).toMatchObject({ code: 1, text: unread })
     settings = { GATEHOUSE_CHECKPOINT_FILE: folder }
     expect(await refusal()).toMatchObject({ code: 1, text: expect.stringContaining(`(${folder}) cannot be used: it is a folder.`) })
     settings = {}
