@@ -1,7 +1,9 @@
 import { createProjectConstraint } from '@gatehouse/contract/constraints'
 import { listProjectMembers } from '@gatehouse/contract/members'
+import { createNode, enrolNode } from '@gatehouse/contract/nodes'
 import { readMe } from '@gatehouse/contract/users'
 import { describe, expect, test } from 'vitest'
+import { doorCaller, nodeKeys, pemOf, readToken } from '../../../test/enrolled-node.ts'
 import { fixture } from '../../../test/fixture.ts'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
 import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
@@ -64,6 +66,22 @@ describe('forwarded addresses', () => {
       await live.ask(null, readMe, { headers: { authorization: 'Bearer nonsense', 'x-forwarded-for': '198.51.100.9' }, base })
     await expect.poll(() => rejected).toEqual(['198.51.100.9', '127.0.0.1'])
   })
+})
+
+test('PR-04 M1 enrolment: a forwarded header at the nodes’ door, from a trusted proxy → not read', async () => {
+  const { nodes } = await live.replica({ isTrustedProxy: trustedProxies(['127.0.0.1'])! })
+  const made = await live.ask('ada', createNode, { body: { name: 'forwarded', region: 'eu-1', sku: 'h100', gpus: 1 } })
+  const { enrolment_token } = made.body
+  const door = doorCaller(nodes.url, { ca: pemOf(readToken(enrolment_token).ca) })
+  const enrol = async () => {
+    const headers = { 'x-forwarded-for': '198.51.100.7' }
+    return (await door.ask(enrolNode, { body: { enrolment_token, csr: (await nodeKeys()).csr }, headers })).status
+  }
+  // The second is refused, and the refusal names the address.
+  expect([await enrol(), await enrol()]).toEqual([201, 401])
+  door.stop()
+  const rows = await live.sql(`select metadata from audit_logs where action = 'node.enrol' and result = 'denied'`)
+  expect(rows).toMatchObject([{ metadata: { source_ip: '127.0.0.1', why: 'used' } }])
 })
 
 describe('wrong secrets behind a proxy', () => {
