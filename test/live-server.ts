@@ -98,7 +98,7 @@ const startServer = async (
         append,
         ring,
         tokens,
-        verify: async () => ({ ...(await database.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }),
+        verify: async () => ({ ...(await database.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0, accepted: [] }),
         cursor_key: new Secret('test-'.padEnd(48, 'k')),
         issuer: is_own_issuer ? { ...tokenIssuer, url } : tokenIssuer,
         keys: { want: keySetSource(ring), sign: createSigner({ ring, transit: tending.transit }), tendSoon },

@@ -111,6 +111,9 @@ export const AuditVerification = Exactly({
       sentence: Type.String(),
     }),
   ),
+  accepted: Type.Array(Exactly({ epoch: Type.Integer(), at: Instant, sentence: Type.String() }), {
+    description: 'Restores that an operator accepted, with the rows that each gave up. They are no faults.',
+  }),
 })
 
 export const verifyAuditLogs = operation({

@@ -133,10 +133,19 @@ describe('an installation and its operator', () => {
       })
       const again = await startServer(fresh)
       expect((await ask(again.url, 'alice', 'PATCH', aurora, { name: `Epoch ${epoch}` })).status).toBe(200)
+      const verified = (await (await ask(again.url, 'otto', 'GET', '/api/v1/admin/audit-logs/verify')).json()) as {
+        accepted: { sentence: string }[]
+      }
       expect(await again.stop()).toBe(0)
       // The row of after the backup was given up: told with its epoch, and no fault.
       const gap = expect.stringMatching(`epoch ${epoch}: .*rows \\d+ to \\d+ in the chain of tenant ${seeded.org.aurora} were given up`)
-      expect(await operate(['verify'], fresh)).toMatchObject({ code: 0, text: gap })
+      const command = await operate(['verify'], fresh)
+      expect(command).toMatchObject({ code: 0, text: gap })
+      // The endpoint and the command tell the same.
+      expect(verified).toMatchObject({ faults: [] })
+      expect(verified.accepted.map(({ sentence }) => sentence)).toEqual(
+        command.text.split('\n').filter((line) => line.startsWith('Accepted at ')),
+      )
       if (epoch > 3) continue
       await asSuperuser(fresh.ownerUrl, (client) =>
         client.query(`delete from audit_logs where chain_id = '${seeded.org.aurora}' and seq = 2`),
@@ -184,15 +193,26 @@ describe('an installation and its operator', () => {
 
   test('HO-08 GATEHOUSE_CHECKPOINT_FILE mistyped → start, accept and rewrap name the path, advise no restore, and leave no file', async () => {
     expect(await (await startServer()).stop()).toBe(0)
-    const mistyped = join(folder, 'chekpoints', 'checkpoints.jsonl')
-    settings = { GATEHOUSE_CHECKPOINT_FILE: mistyped }
-    const said = expect.stringMatching(`only 0 are in the checkpoint file ${mistyped}. Check the path in GATEHOUSE_CHECKPOINT_FILE`)
-    const refused = await refusal()
-    expect(refused).toMatchObject({ code: 1, text: said })
-    expect(refused.text).not.toContain('--accept')
-    for (const words of [['accept-restore', '--reason', 'as I was told'], ['accept-restore', '--anyway', '--reason', 'r'], ['rewrap']])
-      expect(await operate(words)).toMatchObject({ code: 2, text: said })
-    expect(existsSync(join(folder, 'chekpoints'))).toBe(false)
+    // In a folder that is there, and in one that is not.
+    for (const name of ['chekpoints.jsonl', 'chekpoints/checkpoints.jsonl']) {
+      const mistyped = join(folder, name)
+      settings = { GATEHOUSE_CHECKPOINT_FILE: mistyped }
+      const said = expect.stringMatching(`only 0 are in the checkpoint file ${mistyped}. Check the path in GATEHOUSE_CHECKPOINT_FILE`)
+      const refused = await refusal()
+      expect(refused).toMatchObject({ code: 1, text: said })
+      expect(refused.text).not.toContain('--accept')
+      const commands = [['accept-restore', '--reason', 'as I was told'], ['accept-restore', '--anyway', '--reason', 'r'], ['rewrap']]
+      for (const words of isWhole || name === 'chekpoints.jsonl' ? commands : [])
+        expect(await operate(words)).toMatchObject({ code: 2, text: said })
+      if (name === 'chekpoints.jsonl') expect(await operate(['verify'])).toMatchObject({ code: 1, text: said })
+      expect(existsSync(join(folder, name.split('/')[0]!))).toBe(false)
+    }
+    // A file that is there and is another.
+    const other = join(folder, 'another')
+    writeFileSync(other, 'another\n')
+    settings = { GATEHOUSE_CHECKPOINT_FILE: other }
+    const unread = expect.stringContaining(`is not readable. It stands in ${other}; check the path in GATEHOUSE_CHECKPOINT_FILE.`)
+    expect(await refusal()).toMatchObject({ code: 1, text: unread })
     settings = { GATEHOUSE_CHECKPOINT_FILE: folder }
     expect(await refusal()).toMatchObject({ code: 1, text: expect.stringContaining(`(${folder}) cannot be used: it is a folder.`) })
     settings = {}

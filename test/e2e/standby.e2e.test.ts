@@ -1,15 +1,22 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { backup } from '../../server/src/db/copy/backup.ts'
+import { restore } from '../../server/src/db/copy/restore.ts'
 import { openDatabase } from '../../server/src/db/database.ts'
 import type { PrimaryGuard } from '../../server/src/db/primary-guard.ts'
+import { prepareDatabase } from '../../server/src/prepare-database.ts'
 import { sentenceOf } from '../../server/src/start-sentence.ts'
 import { ownPostgres } from '../faults/own-postgres.ts'
 import { startStandby } from '../faults/standby.ts'
 import { type TcpProxy, tcpProxy } from '../faults/tcp-proxy.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'
 import { seeded } from '../live-server.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { unhurried } from '../unhurried.ts'
 
 const { org, user } = seeded
+const copies = temporaryFolder('standby')
 const asks = 20
 const hang = { timeout: 60_000 }
 
@@ -105,6 +112,18 @@ test('HA-01 a server is started on a hot standby → it refuses with the cause',
   expect(refused).toMatchObject({ code: 'dependency_unavailable' })
   expect(sentenceOf(refused)).toBe('The server in DATABASE_URL is a hot standby or a former primary; name the primary there.')
   await database.close()
+})
+
+test('HO-09 HA-01 backup, restore, preparation: the URL of the owner names a hot standby → refused with the cause, and no file', async () => {
+  const [folder, appRole] = [copies, decodeURIComponent(new URL(standby.appUrl).username)]
+  const said = expect.stringContaining('The server in DATABASE_OWNER_URL is a hot standby')
+  const { ownerUrl } = standby
+  const refused = async (act: Promise<unknown>) => sentenceOf(await act.catch((error: unknown) => error))
+  expect(await refused(backup({ ownerUrl, to: join(folder, 'of-standby') }))).toEqual(said)
+  expect(readdirSync(folder)).toEqual([])
+  expect(await refused(prepareDatabase({ ownerUrl, appRole }))).toEqual(said)
+  await backup({ ownerUrl: primary.ownerUrl, to: join(folder, 'of-primary') })
+  expect(await refused(restore({ ownerUrl, appRole, from: join(folder, 'of-primary') }))).toEqual(said)
 })
 
 test('DE-19 HA-01 decision: the proofs come from a deposed primary → 503 and not ready; control: it allows', async () => {

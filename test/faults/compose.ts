@@ -75,7 +75,7 @@ export const composeServer = async (
       append,
       ring,
       tokens,
-      verify: async () => ({ ...(await direct.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0 }),
+      verify: async () => ({ ...(await direct.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0, accepted: [] }),
       cursor_key: new Secret(cursorKey),
       issuer: tokenIssuer,
       keys: {

@@ -1,5 +1,7 @@
-import type { Asking, Stage } from '../faults/recipes/recipe.ts'
-import { type LiveServer, seeded } from '../live-server.ts'
+import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
+import { tendKeys } from '../../server/src/keys/tend-keys.ts'
+import { type Asking, bearing, nodeBy, type Stage } from '../faults/recipes/recipe.ts'
+import { type LiveServer, seeded, testKeys } from '../live-server.ts'
 
 /** Something that changes around a thing before somebody ends it. */
 export interface Disturbed {
@@ -8,9 +10,13 @@ export interface Disturbed {
   /** The thing has ended with it, so that ending it may be answered with a documented 404 or 409. */
   readonly is_ended?: true
 }
-type Disturbance = (asking: Asking) => Promise<Disturbed | null>
+/** Null where the thing rests on nothing of the kind; otherwise what makes the change. Looking changes nothing. */
+type Disturbance = (asking: Asking) => Promise<(() => Promise<Disturbed>) | null>
 
 const reason = 'a disturbance'
+const ring = parseKeyRing(testKeys)
+/** What counts only in the epoch that it was made in. */
+const epochal = ['key_id', 'credential_id', 'grant_id', 'node_id', 'allocation_id']
 const busy = new Set<string>(seeded.usernames.map((name) => seeded.user(name)))
 
 /** Each changes the state of something that the thing in the asking rests on; null where there is no such thing. */
@@ -47,9 +53,12 @@ export const disturbancesOn = (live: LiveServer, { done }: Stage): Readonly<Reco
     async (asking) => {
       const role = await roleOf(asking)
       if (!role || (operation === 'role.update' && role.scope !== 'project')) return null
-      const versioned = operation === 'role.update' ? { expected_version: role.version } : {}
-      await done(`${operation}_of_${role.scope}`, { ...role.asking, body: { reason, ...versioned, ...body } })
-      return is_ended(asking) ? { is_ended: true } : {}
+      return async () => {
+        // Of now: another disturbance may have made a version since.
+        const versioned = operation === 'role.update' ? { expected_version: (await roleOf(asking))?.version ?? role.version } : {}
+        await done(`${operation}_of_${role.scope}`, { ...role.asking, body: { reason, ...versioned, ...body } })
+        return is_ended(asking) ? { is_ended: true } : {}
+      }
     }
   const onPart =
     (param: string, operation: string, more: Disturbed = {}): Disturbance =>
@@ -58,25 +67,64 @@ export const disturbancesOn = (live: LiveServer, { done }: Stage): Readonly<Reco
       const own = Object.fromEntries(
         Object.entries(params).filter(([name]) => name === param || name === 'org_id' || name === 'project_id'),
       )
-      await done(operation, { person, params: own, body: { reason } })
-      return more
+      return async () => {
+        await done(operation, { person, params: own, body: { reason } })
+        return more
+      }
     }
 
+  /** Where a thing that ends by itself keeps its end. */
+  const times: Readonly<Record<string, readonly [tables: readonly string[], column: string]>> = {
+    binding_id: [['project_role_bindings', 'tenant_role_bindings'], 'expires_at'],
+    invitation_id: [['invitations'], 'ends_at'],
+    key_id: [['service_account_keys'], 'expires_at'],
+    credential_id: [['shared_runtime_operator_credentials'], 'expires_at'],
+    grant_id: [['allocation_access_grants'], 'expires_at'],
+  }
+
   return {
-    nothing: async () => ({}),
+    nothing: async () => async () => ({}),
     'its project is archived': async (asking) => {
       const project_id = await projectOf(asking)
-      if (project_id === null || project_id === seeded.project.aurora) return null
+      if (project_id === null) return null
       const there = { person: 'alice', params: { project_id }, body: { reason } }
-      await done('project.archive', there)
-      return { wake: () => done('project.restore', there) }
+      return async () => {
+        await done('project.archive', there)
+        return { wake: () => done('project.restore', there) }
+      }
     },
     'its organization is suspended': async (asking) => {
       const org_id = await organizationOf(asking)
-      if (org_id === null || org_id === seeded.org.aurora) return null
+      if (org_id === null) return null
       const there = { person: 'ada', params: { org_id }, body: { reason } }
-      await done('organization.suspend', there)
-      return { wake: () => done('organization.resume', there) }
+      return async () => {
+        await done('organization.suspend', there)
+        return { wake: () => done('organization.resume', there) }
+      }
+    },
+    'its time is over': async ({ params }) => {
+      const [name] = Object.keys(times).filter((each) => params[each] !== undefined)
+      if (name === undefined) return null
+      const [tables, column] = times[name]!
+      const found: string[] = []
+      for (const table of tables) if ((await live.sql(`select from ${table} where id = $1`, [params[name]])).length > 0) found.push(table)
+      if (found.length === 0) return null
+      return async () => {
+        // Nobody waits here until then. An owner has no end, which the table says.
+        await live.sql(`update ${found[0]} set ${column} = now() - interval '1 second' where id = $1`, [params[name]])
+        return { is_ended: true }
+      }
+    },
+    'a restore was accepted since': async ({ person, params }) => {
+      const isMachine = person.startsWith(bearing) || person.startsWith(nodeBy)
+      if (isMachine || !epochal.some((name) => params[name] !== undefined)) return null
+      return async () => {
+        await live.sql('update installation set epoch = epoch + 1')
+        // As a server does when it starts on the database.
+        await tendKeys({ database: live.database, append: live.append, ring, transit: null, algorithm: 'ES256' })
+        await live.tasking.tendSigners()
+        return {}
+      }
     },
     'its role is disabled': onRole('role.disable', { mode: 'block_all_now' }),
     'its role is being phased out': onRole('role.disable', { mode: 'block_new_only' }),
@@ -91,13 +139,18 @@ export const disturbancesOn = (live: LiveServer, { done }: Stage): Readonly<Reco
       Object.keys(asking.params).length < 3 ? null : onPart('shared_runtime_id', 'shared_runtime.delete', { is_ended: true })(asking),
     'its allocation is released': async ({ person, params }) => {
       if (params.grant_id === undefined) return null
-      await done('allocation.release', { person, params: { allocation_id: params.allocation_id! }, body: { reason } })
-      return { is_ended: true }
+      return async () => {
+        await done('allocation.release', { person, params: { allocation_id: params.allocation_id! }, body: { reason } })
+        return { is_ended: true }
+      }
     },
     'its node is drained': async ({ params }) => {
-      if (params.node_id === undefined) return null
-      await done('node.drain', { person: 'ada', params: { node_id: params.node_id }, body: { reason } })
-      return {}
+      const { node_id } = params
+      if (node_id === undefined) return null
+      return async () => {
+        await done('node.drain', { person: 'ada', params: { node_id }, body: { reason } })
+        return {}
+      }
     },
     'its person is disabled': async ({ params }) => {
       const holder = `select principal_id as id from project_role_bindings where id = $1 union select grantee_user_id from allocation_access_grants where id = $2`
@@ -105,8 +158,10 @@ export const disturbancesOn = (live: LiveServer, { done }: Stage): Readonly<Reco
       const user_id = params.user_id ?? held?.id
       if (user_id === undefined || busy.has(user_id)) return null
       if ((await live.sql('select from users where id = $1', [user_id])).length === 0) return null
-      await done('user.disable', { person: 'ada', params: { user_id }, body: { reason } })
-      return { ...(params.grant_id === undefined ? {} : { is_ended: true as const }) }
+      return async () => {
+        await done('user.disable', { person: 'ada', params: { user_id }, body: { reason } })
+        return { ...(params.grant_id === undefined ? {} : { is_ended: true as const }) }
+      }
     },
   }
 }

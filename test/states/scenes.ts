@@ -54,6 +54,14 @@ export const scenesOn = (live: LiveServer, stage: Stage) => {
     await done('role_binding.create_of_organization', { person: 'alice', params: { org_id: org.aurora }, body })
   }
 
+  /** What an operator of the platform disabled stays so for the project's own people. */
+  const accountsOfThePlatform = async () => {
+    const slug = stage.word()
+    const { id } = await done('service_account.create', { ...byAmara, body: { name: slug, slug, reason } })
+    const params = { ...byAmara.params, service_account_id: id }
+    await done('service_account.disable', { person: 'ada', params, body: { reason } })
+  }
+
   const rolesInGrace = async () => {
     const key = 'authorization.role_disable_grace_window_seconds'
     await live.sql(
@@ -196,6 +204,9 @@ export const scenesOn = (live: LiveServer, stage: Stage) => {
       const events = [
         event('session_started', 'open', { source_ip: '192.0.2.7' }),
         ...ends.map((end) => event('session_ended', end, { end })),
+        ...[true, false].map((left) =>
+          event('session_ended', `left-${left}`, { end: 'key_removed', processes_ended: 1, may_have_left_processes: left }),
+        ),
         event('session_started', 'closed', { source_ip: '192.0.2.7' }),
       ]
       const told = await access.node.call('POST', `/internal/v1/nodes/${access.node.id}/events`, { events })
@@ -225,6 +236,7 @@ export const scenesOn = (live: LiveServer, stage: Stage) => {
   }
 
   return {
+    accountsOfThePlatform,
     addressed,
     bindingsOfChangedRoles,
     rolesInGrace,

@@ -12,8 +12,8 @@ const stateColumns = new Set(['state', 'status', 'reported_state', 'disable_mode
 const enumerated = /^CHECK \(\((\w+) = ANY \(ARRAY\[(.*)\]\)\)\)$/
 
 /**
- * Every state value of the schema: each word that a check lists for a column of states, and whether a moment that may be missing is there. Read from the
- * catalogue, so that a new table or word is asked for without anybody listing it.
+ * Every state value of the schema: each word that a check lists for a column of states, whether a moment that may be missing is there, and both sides of
+ * each flag. Read from the catalogue, so that a new table or word is asked for without anybody listing it.
  */
 export const stateValues = async (sql: Sql): Promise<StateValue[]> => {
   const checks = await sql<{ table: string; text: string }>(
@@ -25,6 +25,11 @@ export const stateValues = async (sql: Sql): Promise<StateValue[]> => {
        join information_schema.tables t using (table_schema, table_name)
       where c.table_schema = 'public' and t.table_type = 'BASE TABLE' and c.is_nullable = 'YES' and c.data_type = 'timestamp with time zone'
       order by 1, 2`,
+  )
+  const flags = await sql<{ table: string; column: string }>(
+    `select c.table_name as table, c.column_name as column from information_schema.columns c
+       join information_schema.tables t using (table_schema, table_name)
+      where c.table_schema = 'public' and t.table_type = 'BASE TABLE' and c.data_type = 'boolean' order by 1, 2`,
   )
   const words = checks.flatMap(({ table, text }) => {
     const [, column, list] = enumerated.exec(text) ?? []
@@ -40,7 +45,11 @@ export const stateValues = async (sql: Sql): Promise<StateValue[]> => {
     { name: `${table}.${column} is null`, table, where: `${column} is null` },
     { name: `${table}.${column} is set`, table, where: `${column} is not null` },
   ])
-  return [...words, ...presences]
+  const sides = flags.flatMap(({ table, column }) => [
+    { name: `${table}.${column}`, table, where: column },
+    { name: `not ${table}.${column}`, table, where: `not ${column}` },
+  ])
+  return [...words, ...presences, ...sides]
 }
 
 /** Those of which the database holds no row. */

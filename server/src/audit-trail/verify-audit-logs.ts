@@ -1,4 +1,5 @@
-import type { verifyAuditLogs as Op } from '@gatehouse/contract/audit-logs'
+import type { AuditVerification, verifyAuditLogs as Op } from '@gatehouse/contract/audit-logs'
+import type { Static } from 'typebox'
 import { record } from '../audit/record.ts'
 import type { Verified } from '../audit/verify-chains.ts'
 import { authorize } from '../authz/authorize.ts'
@@ -6,13 +7,13 @@ import { platformKind, thePlatform } from '../authz/kind.ts'
 import type { Answering } from '../http/answer.ts'
 
 /** Follows the chains with what this process knows: the key and the checkpoints; in a snapshot of its own. */
-export type VerifyRecord = () => Promise<Verified & { checkpoints: number }>
+export type VerifyRecord = () => Promise<Verified & Readonly<Pick<Static<typeof AuditVerification>, 'checkpoints' | 'accepted'>>>
 
 export const verifyAuditLogs =
   (verify: VerifyRecord): Answering<typeof Op> =>
   async (work) => {
     await authorize(work, 'platform.audit.read', platformKind, thePlatform)
-    const { rows, chains, checkpoints, faults } = await verify()
+    const { rows, chains, checkpoints, faults, accepted } = await verify()
     record(work, {
       action: 'audit_log.verify',
       resource_type: 'audit_log',
@@ -20,5 +21,5 @@ export const verifyAuditLogs =
       severity: faults.length === 0 ? 'info' : 'high',
       metadata: { rows, chains, checkpoints, faults: faults.slice(0, 20) },
     })
-    return { rows, chains, checkpoints, faults: [...faults] }
+    return { rows, chains, checkpoints, faults: [...faults], accepted }
   }

@@ -11,6 +11,7 @@ import { unhurried } from '../../../test/unhurried.ts'
 import { Problem } from '../kernel/problem.ts'
 import { type DatabaseOptions, usualDeadlines } from './connections.ts'
 import { type Database, openDatabase, type Tx } from './database.ts'
+import { guardPrimary } from './primary-guard.ts'
 import { sql } from './statement.ts'
 
 const Nothing = Exactly({})
@@ -60,6 +61,36 @@ const problemOf = async (answer: Promise<unknown>): Promise<string> => {
   }
   return 'no problem'
 }
+
+describe('a server that is no longer the primary', () => {
+  /** As another pool of the process sees it after a promotion. */
+  const later = { is_in_recovery: false, timeline: 1_000_000 }
+  const refused = '503 dependency_unavailable'
+
+  test('HA-01 transaction: another pool has seen a later timeline → 503 before anything is asked', async () => {
+    const primary = guardPrimary()
+    const database = connect({ primary })
+    primary.require(later)
+    let isAsked = false
+    const working = database.transaction('read', async () => {
+      isAsked = true
+    })
+    expect(await problemOf(working)).toBe(refused)
+    expect(isAsked).toBe(false)
+    expect(await problemOf(database.reader.many(read('any')))).toBe(refused)
+  })
+
+  test('HA-01 transaction: another pool sees a later timeline while it works → 503, and nothing is committed', async () => {
+    const primary = guardPrimary()
+    const database = connect({ primary })
+    const working = database.transaction('write', async (tx) => {
+      await tx.many(put('too late'))
+      primary.require(later)
+    })
+    expect(await problemOf(working)).toBe(refused)
+    expect(await owner('select from tried')).toEqual([])
+  })
+})
 
 describe('a transaction', () => {
   test('keeps all or nothing, and what was thrown is what comes out', async () => {

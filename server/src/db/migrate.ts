@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
+import { standbyNamed } from './primary-guard.ts'
 
 const folder = fileURLToPath(new URL('../../../db/', import.meta.url))
 /** Held by whoever changes the tables as a whole. */
@@ -43,8 +44,11 @@ export const migrate = async ({
   client.on('error', () => {})
   await client.connect()
   try {
-    const { rows: version } = await client.query("select current_setting('server_version_num')::int as number")
-    if (version[0].number < 150_000) throw new Error('PostgreSQL 15 or newer is needed; this one is older.')
+    const { rows: server } = await client.query(
+      "select current_setting('server_version_num')::int as version, pg_is_in_recovery() as is_in_recovery",
+    )
+    if (server[0].is_in_recovery) throw new Error(standbyNamed)
+    if (server[0].version < 150_000) throw new Error('PostgreSQL 15 or newer is needed; this one is older.')
     await client.query('begin')
     // Several servers may start at once; one migrates, the others wait here.
     await client.query('select pg_advisory_xact_lock($1)', [migrationLock])

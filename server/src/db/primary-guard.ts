@@ -14,6 +14,10 @@ export interface ServerState {
 export const serverStateColumns = `pg_is_in_recovery() as is_in_recovery,
   case when pg_is_in_recovery() then 0 else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int end as timeline`
 
+/** Said to an operator whose command would write there. */
+export const standbyNamed =
+  'The server in DATABASE_OWNER_URL is a hot standby: it may lag behind, and nothing can be written there. Name the primary in its place.'
+
 /** A server whose word proves nothing: it may lag behind the primary, or have been replaced as the primary. */
 export class StaleServer extends Error {}
 

@@ -1,10 +1,13 @@
 import { createProjectConstraint } from '@gatehouse/contract/constraints'
 import { listProjectMembers } from '@gatehouse/contract/members'
+import { createNode, enrolNode } from '@gatehouse/contract/nodes'
 import { readMe } from '@gatehouse/contract/users'
 import { describe, expect, test } from 'vitest'
+import { doorCaller, nodeKeys, pemOf, readToken } from '../../../test/enrolled-node.ts'
 import { fixture } from '../../../test/fixture.ts'
 import { rawExchange } from '../../../test/fuzz/raw-exchange.ts'
 import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
+import { machineWithSecret } from '../../../test/machine-credential.ts'
 import { trustedProxies } from './source-address.ts'
 
 const live = serverFixture({ policies: noRateLimits })
@@ -62,6 +65,69 @@ describe('forwarded addresses', () => {
     for (const base of [servers.believing, servers.plain])
       await live.ask(null, readMe, { headers: { authorization: 'Bearer nonsense', 'x-forwarded-for': '198.51.100.9' }, base })
     await expect.poll(() => rejected).toEqual(['198.51.100.9', '127.0.0.1'])
+  })
+})
+
+test('PR-04 M1 enrolment: a forwarded header at the nodes’ door, from a trusted proxy → not read', async () => {
+  const { nodes } = await live.replica({ isTrustedProxy: trustedProxies(['127.0.0.1'])! })
+  const made = await live.ask('ada', createNode, { body: { name: 'forwarded', region: 'eu-1', sku: 'h100', gpus: 1 } })
+  const { enrolment_token } = made.body
+  const door = doorCaller(nodes.url, { ca: pemOf(readToken(enrolment_token).ca) })
+  const enrol = async () => {
+    const headers = { 'x-forwarded-for': '198.51.100.7' }
+    return (await door.ask(enrolNode, { body: { enrolment_token, csr: (await nodeKeys()).csr }, headers })).status
+  }
+  // The second is refused, and the refusal names the address.
+  expect([await enrol(), await enrol()]).toEqual([201, 401])
+  door.stop()
+  const rows = await live.sql(`select metadata from audit_logs where action = 'node.enrol' and result = 'denied'`)
+  expect(rows).toMatchObject([{ metadata: { source_ip: '127.0.0.1', why: 'used' } }])
+})
+
+describe('wrong secrets behind a proxy', () => {
+  const first_ms = 20
+  const sources = fixture(async () => {
+    await live.setPolicy('auth.wrong_secret.first_delay_milliseconds', first_ms)
+    const believing = await live.replica({ isTrustedProxy: trustedProxies(['127.0.0.1'])! })
+    const doubting = await live.replica({ isTrustedProxy: trustedProxies(['192.0.2.1'])! })
+    return { believing: believing.url, doubting: doubting.url }
+  })
+  type Machine = Awaited<ReturnType<typeof machineWithSecret>>
+  const guess = async ({ ask }: Machine, base: string, address: string): Promise<number> => {
+    const began = performance.now()
+    expect((await ask({ client_secret: 'guessed' }, { 'x-forwarded-for': address }, base)).status).toBe(401)
+    return performance.now() - began
+  }
+  /** A delay has a least time and no longest: the machine may be busy. */
+  const isSlowed = async (machine: Machine, base: string, addresses: readonly string[]) => {
+    for (const [n, address] of addresses.entries()) expect(await guess(machine, base, address)).toBeGreaterThan(first_ms * 2 ** n - 5)
+  }
+
+  test('PR-04 M1 token request: two clients behind one trusted proxy → who guesses is slowed, the other is not', async () => {
+    const machine = await machineWithSecret(live)
+    const { believing } = sources
+    // What the guesser writes into the header is not looked at.
+    const guesser = Array.from({ length: 5 }, (_, n) => `203.0.113.${n}, 198.51.100.7`)
+    await isSlowed(machine, believing, guesser)
+    const order: string[] = []
+    await Promise.all([
+      guess(machine, believing, '198.51.100.7').then(() => order.push('guesser')),
+      guess(machine, believing, '203.0.113.5').then(() => order.push('other')),
+      machine.ask({}, { 'x-forwarded-for': '203.0.113.5' }, believing).then(({ status }) => order.push(`right: ${status}`)),
+    ])
+    expect(order.at(-1)).toBe('guesser')
+    expect(order.toSorted()).toEqual(['guesser', 'other', 'right: 200'])
+    const rows = `select metadata ->> 'source_ip' as source, count(*)::int as n from audit_logs where action = 'auth.token.deny' and metadata ->> 'key_id' = $1 group by 1`
+    const told = [
+      { source: '198.51.100.7', n: 6 },
+      { source: '203.0.113.5', n: 1 },
+    ]
+    await expect.poll(() => live.sql(`${rows} order by 1`, [machine.key_id])).toEqual(told)
+  })
+
+  test('PR-04 M1 token request: a forged header from a peer that is no trusted proxy → the guesser is slowed all the same', async () => {
+    const forged = Array.from({ length: 5 }, (_, n) => `198.51.${n}.7`)
+    await isSlowed(await machineWithSecret(live), sources.doubting, forged)
   })
 })
 

@@ -24,6 +24,8 @@ export const metricsListener = (metrics: Pick<Metrics, 'contentType' | 'text'>):
         })
         .end(text)
     const plain = 'text/plain; charset=utf-8'
+    // As on the other listeners: whoever stands before us may have read the other one.
+    if ((request.headersDistinct.host?.length ?? 0) > 1) return void answer(400, plain, 'Send one Host header.\n')
     if (request.url?.split('?', 1)[0] !== '/metrics') return void answer(404, plain, 'Only /metrics is served here.\n')
     if (request.method !== 'GET') return void answer(405, plain, 'Ask with GET.\n', { allow: 'GET' })
     collected().then(

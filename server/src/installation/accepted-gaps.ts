@@ -32,7 +32,9 @@ const givenUp = (checkpoints: Iterable<Checkpoint>): Map<number, { at: string; r
     if (kind === 'restore_accepted') {
       const rows: GivenUp[] = []
       for (const [chain_id, to] of last) {
-        const kept = heads[chain_id]?.seq ?? 0
+        // The acceptance has a row of its own at the end of the platform's chain, where another row stood before.
+        const own = chain_id === platformChain ? 1 : 0
+        const kept = Math.max(0, (heads[chain_id]?.seq ?? 0) - own)
         if (to > kept) rows.push({ chain_id, from: kept + 1, to })
       }
       gaps.set(epoch, { at, rows })

@@ -27,7 +27,7 @@ export const checkpointLog = (store: CheckpointStore, key: KeyObject): Checkpoin
 
   const refresh = async () => {
     const { lines, next } = await store.linesFrom(place)
-    const fresh = readCheckpoints(lines, key, { count, line })
+    const fresh = readCheckpoints(lines, key, { count, line }, store.where)
     for (const checkpoint of fresh) {
       epoch = Math.max(epoch, checkpoint.epoch)
       if (checkpoint.kind === 'restore_accepted') heads.clear()

@@ -64,6 +64,21 @@ export const readCheckpoints = (
   lines: readonly string[],
   key: KeyObject,
   before: { readonly count: number; readonly line: string | undefined } = { count: 0, line: undefined },
+  where?: string,
+): Checkpoint[] => {
+  try {
+    return believed(lines, key, before)
+  } catch (error) {
+    // Most likely it is another file than the one that was meant.
+    if (!(error instanceof CheckpointsRefused) || where === undefined) throw error
+    throw new CheckpointsRefused(`${error.message} It stands in ${where}; check the path in GATEHOUSE_CHECKPOINT_FILE.`, { cause: error })
+  }
+}
+
+const believed = (
+  lines: readonly string[],
+  key: KeyObject,
+  before: { readonly count: number; readonly line: string | undefined },
 ): Checkpoint[] => {
   const read = lines.map((line, index) => {
     const number = before.count + index + 1

@@ -13,7 +13,7 @@ const thinned = (known: number, found: number, where: string): Fault => ({
   tenant_id: null,
   first_bad_seq: 1,
   kind: 'checkpoints_missing',
-  sentence: `The database knows of ${known} checkpoints, but only ${found} are in the checkpoint file ${where}.`,
+  sentence: `The database knows of ${known} checkpoints, but only ${found} are in the checkpoint file ${where}. Check the path in GATEHOUSE_CHECKPOINT_FILE.`,
 })
 
 /**
@@ -28,7 +28,7 @@ export const verifyRecord = async (
 ): Promise<Verified & { checkpoints: number; accepted: AcceptedGap[] }> => {
   // Asked before the file is read: a line is written before the database counts it, so the file can only be ahead.
   const { checkpoint_number } = await database.reader.one(readInstallation())
-  const checkpoints = readCheckpoints((await store.linesFrom(0)).lines, checkpointKey)
+  const checkpoints = readCheckpoints((await store.linesFrom(0)).lines, checkpointKey, undefined, store.where)
   return database.transaction('read', async (tx) => {
     const verified = await verifyChains(tx, auditKey, memoryOf(checkpoints))
     const missing = checkpoints.length < checkpoint_number ? [thinned(checkpoint_number, checkpoints.length, store.where)] : []

@@ -457,6 +457,41 @@ describe('the former holder of an address', () => {
     expect((await live.ask(null, acceptInvitation, { body: { invitation_id: invited }, ...holders, base: restarted.url })).status).toBe(200)
   })
 
+  test('RP-33 I2 invitation.accept: the former holder shows no newer token → 404 once a newer one of the same issuer names somebody else', async () => {
+    const [former, holder] = [word('former'), word('holder')]
+    const email = `${former}@mail.example`
+    const [older, between] = [await said(former, now - 90, email), await said(former, now - 60, email.toUpperCase())]
+    const holders = await said(holder, now - 30, email)
+    await live.ask(null, readMe, { ...older })
+    const invited = (await invite(here.owner, here.path, email, 'tenant_member')).body.invitation.id
+    const offered = async (token: typeof older) => (await live.ask(null, listMyInvitations, { ...token })).body.items.map(({ id }) => id)
+    expect(await offered(older)).toEqual([invited])
+    await live.ask(null, readMe, { ...holders })
+    for (const token of [older, between]) {
+      const refused = await live.ask(null, acceptInvitation, { body: { invitation_id: invited }, ...token })
+      expect([refused.status, refused.body.code]).toEqual([404, 'invitation_not_found'])
+      expect(await offered(token)).toEqual([])
+    }
+    expect((await live.ask(null, acceptInvitation, { body: { invitation_id: invited }, ...holders })).status).toBe(200)
+  })
+
+  test('RP-33 I2 invitation: the former holder is a member → the new one is invited, neither added nor ended with the former', async () => {
+    const [former, holder] = [word('former'), word('holder')]
+    const email = `${former}@mail.example`
+    const older = await said(former, now - 90, email)
+    const { id: user_id } = (await live.ask(null, readMe, { ...older })).body
+    const joined = (await invite(here.owner, here.path, email, 'tenant_viewer')).body.invitation.id
+    expect((await live.ask(null, acceptInvitation, { body: { invitation_id: joined }, ...older })).status).toBe(200)
+    const holders = await said(holder, now - 30, email)
+    await live.ask(null, readMe, { ...holders })
+    // Into a project a member is added at once: not who is a member and had the address once.
+    expect((await invite(here.lead, here.within, email, 'project_viewer')).body.code).toBe('not_tenant_member')
+    expect((await invite(here.owner, here.path, email, 'tenant_viewer')).body).toMatchObject({ status: 'pending' })
+    const params = { org_id: here.org_id, user_id }
+    expect((await live.ask(here.owner.name, removeOrganizationMember, { params, body: {} })).status).toBe(204)
+    expect((await live.ask(null, listMyInvitations, { ...holders })).body.items).toHaveLength(1)
+  })
+
   test('RP-33 I2 sign-in: a token that confirmed the address → one issued before it moves nothing, on any process', async () => {
     const name = word('confirmed')
     const [first, between, last] = [

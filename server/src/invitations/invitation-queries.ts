@@ -14,6 +14,16 @@ const Made = Exactly({ id: Type.String() })
  */
 const verifiedAddress = `case when u.email_verified then lower(u.email collate "C") collate "default" end`
 
+/**
+ * An issuer gives an address to one person, and its newest token says to whom: the former holder may show their old token for as long as it is
+ * valid, and no newer one. Two tokens of one second have no order, so neither counts.
+ */
+const isNewestHolder = `not exists (
+  select from users n
+   where n.oidc_issuer = u.oidc_issuer and lower(n.email collate "C") = lower(u.email collate "C") and n.email_verified
+     and n.id <> u.id and n.address_said_at >= coalesce(u.address_said_at, '-infinity'))`
+const heldAddress = sqlPart(`select ${verifiedAddress} from users u where ${isNewestHolder} and u.id =`)
+
 const invitation = sqlPart(`
   select i.id, i.tenant_id as org_id, o.name as org_name, i.project_id, p.name as project_name, i.email, d.id as role_id,
          d.name as role_name, v.version, i.inviter_user_id, i.created_at, i.ends_at,
@@ -39,22 +49,24 @@ export const findInvitation = ({ org_id, project_id }: RoleScope, invitation_id:
 
 export const invitationsTo = (user_id: string, after: string | null, limit: number) => sql(Invitation)`
   ${invitation}
-   where i.email = (select ${sqlPart(verifiedAddress)} from users u where u.id = ${user_id}) and ${waits}
+   where i.email = (${heldAddress} ${user_id}) and ${waits}
      and (${after}::uuid is null or i.id > ${after}::uuid)
    order by i.id limit ${limit}`
 
 /** One that is addressed to this person; to everybody else it does not exist. */
 export const invitationTo = (user_id: string, invitation_id: string) => sql(Invitation)`
   ${invitation}
-   where i.id = ${invitation_id} and i.email = (select ${sqlPart(verifiedAddress)} from users u where u.id = ${user_id})`
+   where i.id = ${invitation_id} and i.email = (${heldAddress} ${user_id})`
 
+/** Also of who may hold it no longer: it serves to refuse. */
 export const addressOf = (user_id: string) => sql(Exactly({ email: Type.String() }))`
   select ${sqlPart(verifiedAddress)} as email from users u where u.id = ${user_id} and u.email_verified and u.email is not null`
 
-/** Members of the organization with this verified address; several, if several providers vouch for it. */
+/** Members of the organization who hold this address now; several, if several providers vouch for it. */
 export const membersAt = (org_id: string, email: string) => sql(Exactly({ user_id: Type.String() }))`
   select m.user_id from tenant_memberships m join users u on u.id = m.user_id
-   where m.tenant_id = ${org_id} and m.deleted_at is null and ${sqlPart(verifiedAddress)} = ${email}`
+   where m.tenant_id = ${org_id} and m.deleted_at is null and ${sqlPart(verifiedAddress)} = ${email}
+     and ${sqlPart(isNewestHolder)}`
 
 interface NewInvitation {
   readonly id: string
@@ -107,7 +119,7 @@ export const endInvitationsOf = (
 ) => sql(Made)`
   update invitations set ended_at = ${now}, ended_by = ${by}, end_reason = ${reason}
    where tenant_id = ${tenant_id} and (${project_id}::uuid is null or project_id = ${project_id}::uuid) and ${isOpen}
-     and (inviter_user_id = ${user_id} or email = (select ${sqlPart(verifiedAddress)} from users u where u.id = ${user_id}))
+     and (inviter_user_id = ${user_id} or email = (${heldAddress} ${user_id}))
   returning id`
 
 /** Those that offer this role, in whichever version. */

@@ -342,7 +342,9 @@ describe('inviting into a project', () => {
 
   test('RP-33 an address that two providers vouch for is not guessed at', async () => {
     const email = `${word('shared')}@mail.example`
-    for (const who of [await newcomer({ email }), await newcomer({ email: email.toUpperCase() })]) {
+    const [one, other] = [await newcomer({ email }), await newcomer({ email: email.toUpperCase() })]
+    await live.sql(`update users set oidc_issuer = 'https://another.example' where id = $1`, [other.id])
+    for (const who of [one, other]) {
       await live.sql(`insert into tenant_memberships (id, tenant_id, user_id, created_at) values (gen_random_uuid(), $1, $2, now())`, [
         here.org_id,
         who.id,

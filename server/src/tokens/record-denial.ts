@@ -33,6 +33,8 @@ export interface Denial {
   readonly attempts?: number
 }
 
+type Asker = Pick<Work, 'correlation_id' | 'source_ip'>
+
 /** What the request named, whatever the credential is bound to. */
 const askedIn = ({ audience, actor_type, actor_id, org_id, project_id, resource_type, resource_id }: TokenRequest) =>
   Object.fromEntries(
@@ -50,6 +52,7 @@ const askedIn = ({ audience, actor_type, actor_id, org_id, project_id, resource_
 const known = <T>(value: T | undefined, values: readonly T[]): T | null => (value !== undefined && values.includes(value) ? value : null)
 
 const eventOf = (
+  { source_ip }: Asker,
   { actor, org_id, project_id, resource }: Refused,
   { reason_code, why, request, subject_id, allowed_audiences, decision_id, attempts }: Denial,
 ): Parameters<typeof record>[1] => ({
@@ -74,6 +77,8 @@ const eventOf = (
     resource_id: resource.id,
     expires_at: null,
     credential_type: 'jwt_bearer',
+    // By which address the guesses are slowed: behind a trusted proxy the client's own.
+    source_ip,
     ...askedIn(request),
     ...(request.source_workflow_id === undefined ? {} : { source_workflow_id: request.source_workflow_id }),
     ...(request.reason === undefined ? {} : { reason: request.reason }),
@@ -82,7 +87,6 @@ const eventOf = (
   },
 })
 
-type Asker = Pick<Work, 'correlation_id' | 'source_ip'>
 interface Recording extends Job {
   readonly by: Asker
   readonly refused: Refused
@@ -113,9 +117,10 @@ export const denialRecorder = ({ database, append, onUnrecorded = () => {}, pati
       await database.transaction(
         'write',
         async (tx) => {
-          const works = jobs.map(({ by: { correlation_id, source_ip }, refused, denial }): Work => {
+          const works = jobs.map(({ by, refused, denial }): Work => {
+            const { correlation_id, source_ip } = by
             const work = { actor: refused.actor, correlation_id, source_ip, now: tx.now, tx, trail: newTrail() }
-            record(work, eventOf(refused, denial))
+            record(work, eventOf(by, refused, denial))
             return work
           })
           await append(...(works as [Work, ...Work[]]))

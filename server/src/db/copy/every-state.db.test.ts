@@ -14,6 +14,9 @@ import { tablePrints } from './testing/table-prints.ts'
 
 /** State values that nothing can produce here, each with its reason. */
 const unreachable: Readonly<Record<string, string>> = {
+  'installation.is_restored': 'what a restore leads to: the target below',
+  'not installation.is_one': 'there is one row, which the table says',
+  'not node_authorities.is_active': 'no operation replaces the authority yet',
   'organizations.deleted_at is set': 'no operation deletes an organization yet',
 }
 
@@ -37,7 +40,7 @@ beforeAll(async () => {
 })
 
 test('HO-09 M6 every state value of the schema is produced by the product, or it is said why not', () => {
-  expect(missing).toEqual(Object.keys(unreachable).sort())
+  expect(missing.sort()).toEqual(Object.keys(unreachable).sort())
 })
 
 test('HO-09 M6 backup, restore: every reachable state → every row of every table as it was', async () => {
@@ -47,6 +50,8 @@ test('HO-09 M6 backup, restore: every reachable state → every row of every tab
   try {
     await restore({ ownerUrl: target.ownerUrl, appRole: inject('postgres').app.role, from: file })
     expect(await tablePrints(target.ownerUrl)).toEqual(before)
+    // What was restored and not yet accepted can be backed up, too.
+    await backup({ ownerUrl: target.ownerUrl, to: `${file}-again` })
     // The control: the same rows past a trigger that judges history are refused.
     await asSuperuser(target.ownerUrl, async (client) => {
       await client.query('create table kept as table project_role_bindings; truncate project_role_bindings')

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { standbyNamed } from '../primary-guard.ts'
 import type { Statement } from '../statement.ts'
 import { CopyRefused } from './copy-refused.ts'
 
@@ -42,6 +43,12 @@ const unreachable = (error: unknown): CopyRefused =>
     { cause: error },
   )
 
+/** A hot standby takes no rows, not even for the proof of a backup, and what it holds may lag behind the primary. */
+const requirePrimary = async (client: pg.Client): Promise<void> => {
+  const { rows } = await client.query<{ is_in_recovery: boolean }>('select pg_is_in_recovery() as is_in_recovery')
+  if (rows[0]!.is_in_recovery) throw new CopyRefused(standbyNamed)
+}
+
 export const asOwner = async <T>(url: string, application_name: string, act: (session: OwnerSession) => Promise<T>): Promise<T> => {
   const client = new pg.Client({ connectionString: url, application_name, connectionTimeoutMillis: 5000, keepAlive: true })
   let isBroken = false
@@ -54,6 +61,7 @@ export const asOwner = async <T>(url: string, application_name: string, act: (se
   })
   try {
     await client.query(settings)
+    await requirePrimary(client)
     return await act({
       run: async (statement) => void (await client.query(statement)),
       many: async ({ text: statement, values, parse }) => (await client.query(statement, values as unknown[])).rows.map(parse),
