@@ -116,7 +116,11 @@ describe('one question', () => {
       const correlation_id = newId('correlation')
       const { status } = await live.ask('alice', operation, { body: body as never, headers: { 'x-request-id': correlation_id } })
       const [row] = await live.auditOf(correlation_id)
-      const { resource_type, resource_id, metadata } = row as { resource_type: string; resource_id: string; metadata: Record<string, unknown> }
+      const { resource_type, resource_id, metadata } = row as {
+        resource_type: string
+        resource_id: string
+        metadata: Record<string, unknown>
+      }
       return { status, resource_type, resource_id, ...metadata }
     }
     const about_bruno = { ...about('bruno'), action: 'storage.read' }

@@ -171,7 +171,9 @@ test('HO-04 OpenAPI: members called `title` or `example` → described as member
   const Page = Type.Object({ title: Type.String(), example: Type.Object({ title: Type.String() }, { title: 'Inner' }) }, { title: 'Page' })
   const reply = Type.Object({ title: Type.String(), default: Type.Array(Page) })
   const { paths, components } = openApiDocument([{ ...operations[0]!, reply }])
-  const { schema } = (Object.values(Object.values(paths)[0]!)[0] as Described).responses[operations[0]!.success]!.content!['application/json']!
+  const { schema } = (Object.values(Object.values(paths)[0]!)[0] as Described).responses[operations[0]!.success]!.content![
+    'application/json'
+  ]!
   const text = { type: 'string' }
   expect(schema).toMatchObject({ properties: { title: text, default: { items: { $ref: '#/components/schemas/Page' } } } })
   expect(components.schemas).toMatchObject({
