@@ -184,4 +184,11 @@ describe('times', () => {
       ],
     ])
   })
+
+  test('HO-04 a time in an address: its plus sign as %2B → accepted; as it is, which means a blank → 400 says how to write it', async () => {
+    const listed = (from: string) => live.call('ada', 'GET', `/api/v1/admin/audit-logs?limit=1&from=${from}`)
+    expect((await listed('2026-11-18T06:41:25.5%2B01:00')).status).toBe(200)
+    const { status, body } = await listed('2026-11-18T06:41:25.5+01:00')
+    expect([status, body.details.fields]).toMatchObject([400, [{ in: 'query', field: 'from', message: expect.stringContaining('%2B') }]])
+  })
 })
