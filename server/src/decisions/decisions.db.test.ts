@@ -112,9 +112,9 @@ describe('one question', () => {
     const thing = newId('allocation')
     const theirs = { type: 'allocation', id: thing, project_id: project.borealis }
     const inOrganization = { type: 'bucket', id: thing, tenant_id: org.borealis }
-    const rowOf = async (operation: typeof decide | typeof explainOperation | typeof decideBatch, body: object) => {
+    const rowOf = async ({ method, path }: Pick<typeof decide, 'method' | 'path'>, body: object) => {
       const correlation_id = newId('correlation')
-      const { status } = await live.ask('alice', operation, { body: body as never, headers: { 'x-request-id': correlation_id } })
+      const { status } = await live.call('alice', method, path, { body, headers: { 'x-request-id': correlation_id } })
       const [row] = await live.auditOf(correlation_id)
       const { resource_type, resource_id, metadata } = row as {
         resource_type: string

@@ -105,7 +105,8 @@ export const validationDetails = (errors: readonly ErrorObject[], part: string |
       .join('/')
       .slice(0, 200)
     // That it has not the length of an id is said before that it is none.
-    if (!entries.has(field) || isNoId(error)) entries.set(field, { in: where[part ?? 'body'] ?? 'body', field, message: saidOf(error, part) })
+    if (!entries.has(field) || isNoId(error))
+      entries.set(field, { in: where[part ?? 'body'] ?? 'body', field, message: saidOf(error, part) })
     if (entries.size >= mostEntries) break
   }
   return [...entries.values()]
