@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { hasPart } from '../../tools/test/parts.ts'
 import { commandsOf } from '../typed/commands.ts'
-import { type Block, blocksOf } from '../typed/documents.ts'
+import { type Block, blocksOf, snippetsOf } from '../typed/documents.ts'
 import { leftOut } from '../typed/left-out.ts'
 import { openShell } from '../typed/shell.ts'
 import { freshWorld } from '../typed/world.ts'
@@ -89,6 +89,27 @@ describe('every command, typed into a fresh development world', () => {
       expect(await faultsInNewWorld(scriptOf(document).filter((block) => !needsSshd(block)))).toEqual([])
     },
   )
+
+  test('TI-17 docs/guides/oauth.md: its TypeScript, with openid-client as it comes → a token, and a bound one that is accepted', async () => {
+    // The piece in the middle takes a private key, which the tests of stock clients do.
+    const [get, , bind] = snippetsOf('docs/guides/oauth.md')
+    const known = 'const { issuer, keyId, secret } = process.env'
+    const said = 'console.log(access_token.length > 100, bound.token_type)'
+    const program = [known, get, bind!.replace('await client.fetch', 'const { status } = await client.fetch'), said, 'console.log(status)']
+    const guide = 'docs/guides/oauth.md'
+    const commands = [...tour, ...before[guide]!, ...typedOf(guide).slice(0, 1)].flatMap(({ text }) => commandsOf(text))
+    const world = await freshWorld()
+    const shell = openShell(world.folder, world.env)
+    try {
+      for (const { text } of commands) await shell.type(world.spelt(text))
+      const run = 'issuer=$GATEHOUSE keyId=$KEY_ID secret=$SECRET node_modules/.bin/node --input-type=module'
+      const typed = await shell.type(`${run} <<'PROGRAM'\n${program.join('\n')}\nPROGRAM\n`)
+      expect(typed).toMatchObject({ exit: 0, said: 'true dpop\n200\n' })
+    } finally {
+      await shell.stop()
+      await world.stop()
+    }
+  })
 
   test.skipIf(!hasPart('sshd'))(
     'HO-01 SG-22 README: the tour with the agent on this machine → a live session ends with its grant (needs sshd)',

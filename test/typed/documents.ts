@@ -25,9 +25,17 @@ const statusOf = (code: string): number => {
   return status
 }
 
-export const blocksOf = (document: string): Block[] => {
+const fencesOf = (document: string) => {
   const text = readFileSync(join(root, document), 'utf8')
-  const fences = [...text.matchAll(fence)].map(({ 1: language, 2: body, index }) => ({ language, body: body!, index }))
+  return { text, fences: [...text.matchAll(fence)].map(({ 1: language, 2: body, index }) => ({ language, body: body!, index })) }
+}
+
+/** The pieces of TypeScript in a document, in their order. */
+export const snippetsOf = (document: string): string[] =>
+  fencesOf(document).fences.flatMap(({ language, body }) => (language === 'ts' ? [body] : []))
+
+export const blocksOf = (document: string): Block[] => {
+  const { text, fences } = fencesOf(document)
   return fences.flatMap(({ language, body, index }, at) => {
     if (language !== 'sh') return []
     const answer = fences[at + 1]
