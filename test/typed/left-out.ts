@@ -28,7 +28,6 @@ export const leftOut: readonly LeftOut[] = [
   { document: 'docs/guides/production.md', begins: 'export DATABASE_URL', because: inProduction },
   { document: 'docs/guides/production.md', begins: '(umask 077; echo "k1:', because: inProduction },
   { document: 'docs/guides/production.md', begins: 'scripts/ops/bind_platform_role.sh', because: inProduction },
-  { document: 'docs/guides/production.md', begins: 'scripts/ops/set_policy_value.sh', because: inProduction },
   { document: 'docs/guides/node-agent.md', begins: 'npm run bundle:agent', because: onAnotherMachine },
   { document: 'docs/guides/node-agent.md', begins: 'install -D', because: onAnotherMachine },
   { document: 'docs/guides/node-agent.md', begins: 'umask 077', because: onAnotherMachine },
