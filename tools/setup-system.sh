@@ -85,7 +85,13 @@ haproxy() {
   only_program haproxy haproxy
 }
 
+namespaces() {
+  # `ip`: the first hour is typed on a network of its own.
+  part namespaces iproute2
+}
+
 postgres15
+namespaces
 chromium
 ssh
 sshd

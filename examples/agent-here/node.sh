@@ -9,7 +9,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.."
 name=gatehouse-try
 # Not below a folder that everybody may write to: sshd would not read keys there.
 folder=/var/lib/$name
-port=${GATEHOUSE_TRY_SSH_PORT:-8094}
+port=${TRY_SSH_PORT:-8094}
 node=$PWD/node_modules/.bin/node
 agent() { PATH=/usr/sbin:/usr/bin:/sbin:/bin "$node" "$folder/gatehouse-agent.mjs" "$@" --config "$folder/agent.json"; }
 fail() { echo "$1" >&2; exit 1; }

@@ -50,3 +50,24 @@ test('the picture of the architecture has every room, and none below a room that
   expect(drawnUpwards(drawn)).toEqual([])
   expect(drawnUpwards(new Map([...drawn, ['tokens', 99]]))).toContain('tokens → keys')
 })
+
+/** The rooms of the README's picture by the names of its nodes, and its arrows. */
+const flowIn = (text: string) => {
+  const picture = /```mermaid\n([\s\S]*?)```/.exec(text)![1]!
+  const named = new Map([...picture.matchAll(/(\w+)\[\[?"([a-z-]+)/g)].map(([, node, room]) => [node!, room!]))
+  const arrows = picture.split('\n').flatMap((line) => {
+    const steps = line.replaceAll(/\[.*?\]+/g, '').split(/-->|-\..*?\.->/)
+    const nodes = steps.map((step) => step.split('&').map((node) => node.trim()))
+    return nodes.slice(1).flatMap((to, at) => nodes[at]!.flatMap((from) => to.map((each): [string, string] => [from, each])))
+  })
+  return { named, arrows: arrows.map(([from, to]): [string, string] => [named.get(from) ?? from, named.get(to) ?? to]) }
+}
+
+test('the picture of the README has every room, and an arrow only to a room that is seen', () => {
+  const { named, arrows } = flowIn(textOf('README.md'))
+  const drawn = new Set([...named.values(), ...arrows.flat()])
+  expect(built.filter((room) => !drawn.has(room))).toEqual([])
+  expect(arrows.length).toBeGreaterThan(built.length)
+  const unseen = arrows.filter(([from, to]) => from !== 'contract' && !rooms[from]?.includes(to))
+  expect(unseen.map((pair) => pair.join(' → '))).toEqual([])
+})

@@ -3,7 +3,7 @@ import { Problem } from '../kernel/problem.ts'
 import type { Asked, Trail, Work } from '../work/work.ts'
 import { type Action, actions, isAction, type Relation, relationKeys } from './actions.ts'
 import type { RequestAttributes } from './attributes.ts'
-import { type Decision, decide, isOverridden } from './decide.ts'
+import { type Decision, decide, hasOverride, isOverridden } from './decide.ts'
 import { type Facts, readFacts, readFactsIn } from './facts.ts'
 import { type Kind, nowhere, type Place } from './kind.ts'
 
@@ -62,6 +62,14 @@ const isVisible = (alternatives: readonly Action[], facts: Facts, { decision }: 
 const isOfPlatformRoles = (action: Action): boolean => actions[action].tier === 'platform' && !givenByRelation.has(action)
 const givenByRelation = new Set(Object.values(relationKeys).flatMap((keys) => [...keys]))
 
+/** Somebody with override who is refused all the same is told that it is no mistake: none of the actions is open to it. */
+const isBeyondOverride = (alternatives: readonly Action[], facts: Facts, { decision }: Outcome): boolean =>
+  hasOverride(facts) &&
+  (decision.reason_code === 'membership_missing' || decision.reason_code === 'permission_denied') &&
+  alternatives.every((action) => !actions[action].override_eligible)
+const beyondOverride =
+  'Platform override does not reach this action. A member can do it: ask an owner of the organization or the project to invite you.'
+
 /** What must be allowed: one of these actions, on something of this kind in this place, which may not be there. */
 interface Demand {
   readonly alternatives: readonly Action[]
@@ -95,7 +103,11 @@ export const requireAllowed = (trail: Trail, { alternatives, kind, place, is_the
   if (decision.decision === 'deny') {
     if (!isVisible(alternatives, facts, outcome) || (!is_there && decision.reason_code === 'membership_missing'))
       throw new Problem(kind.missing)
-    throw new Problem('insufficient_permissions', { reason_code: decision.reason_code!, action: outcome.action })
+    throw new Problem('insufficient_permissions', {
+      reason_code: decision.reason_code!,
+      action: outcome.action,
+      ...(isBeyondOverride(alternatives, facts, outcome) ? { because: beyondOverride } : {}),
+    })
   }
   if (!is_there) throw new Problem(kind.missing)
   return outcome.action

@@ -107,6 +107,45 @@ describe('one question', () => {
     expect((await live.ask('alice', decide, { body, headers: refused })).status).toBe(404)
     expect(await live.auditOf('asked-and-refused')).toEqual([expect.objectContaining({ action: 'authz.decide', result: 'denied' })])
   })
+
+  test('AU-08 decisions: a question that may not be asked → the row names the place, and the thing only as asked', async () => {
+    const thing = newId('allocation')
+    const theirs = { type: 'allocation', id: thing, project_id: project.borealis }
+    const inOrganization = { type: 'bucket', id: thing, tenant_id: org.borealis }
+    const rowOf = async ({ method, path }: Pick<typeof decide, 'method' | 'path'>, body: object) => {
+      const correlation_id = newId('correlation')
+      const { status } = await live.call('alice', method, path, { body, headers: { 'x-request-id': correlation_id } })
+      const [row] = await live.auditOf(correlation_id)
+      const { resource_type, resource_id, metadata } = row as {
+        resource_type: string
+        resource_id: string
+        metadata: Record<string, unknown>
+      }
+      return { status, resource_type, resource_id, ...metadata }
+    }
+    const about_bruno = { ...about('bruno'), action: 'storage.read' }
+    const project_row = { status: 404, resource_type: 'project', resource_id: project.borealis }
+    for (const operation of [decide, explainOperation])
+      expect(await rowOf(operation, { ...about_bruno, resource: theirs })).toMatchObject({
+        ...project_row,
+        asked_resource_id: thing,
+        asked_resource_project_id: project.borealis,
+        asked_actor_id: user('bruno'),
+      })
+    expect(await rowOf(decideBatch, { questions: [{ ...about_bruno, resource: theirs }] })).toMatchObject({
+      ...project_row,
+      asked_questions_resource_id: [thing],
+      asked_questions_resource_project_id: [project.borealis],
+    })
+    expect(await rowOf(decide, { ...about_bruno, action: 'tenant.read', resource: inOrganization })).toMatchObject({
+      ...{ status: 404, resource_type: 'organization', resource_id: org.borealis },
+      ...{ asked_resource_id: thing, asked_resource_tenant_id: org.borealis },
+    })
+    // Nowhere in particular: what is missing is a right of the platform.
+    expect(await rowOf(decide, { ...about_bruno, action: 'platform.admin', resource: { type: 'user', id: user('bruno') } })).toMatchObject({
+      ...{ resource_type: 'platform', resource_id: 'platform', asked_resource_id: user('bruno') },
+    })
+  })
 })
 
 describe('about somebody else', () => {

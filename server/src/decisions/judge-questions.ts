@@ -3,7 +3,7 @@ import { requireAllowed } from '../authz/authorize.ts'
 import { defaultPlatformRole } from '../authz/catalogue.ts'
 import { type Decision, decide } from '../authz/decide.ts'
 import { type Facts, factsOf, mayKnow } from '../authz/facts.ts'
-import { nowhere } from '../authz/kind.ts'
+import { nowhere, thePlatform } from '../authz/kind.ts'
 import { wantStanding } from '../authz/read-standings.ts'
 import { heldAt, type Standing } from '../authz/standing.ts'
 import type { FreshReader, Wanted } from '../epochs/fresh.ts'
@@ -132,7 +132,9 @@ export const judgeQuestions = async <Told>(
       readable = readableTo(facts, isAllowed('platform.authz.evaluate', facts))
       // Whoever may ask about everything is told what holds nowhere, too.
       const is_there = readable.global || isThere(asked, callers)
-      requireAllowed(trail, { alternatives: asked.asking, kind: asked.kind, place, is_there }, facts)
+      // The record of a refusal names the place where the caller may not ask, not the thing they asked about.
+      const judged = { ...place, id: asked.said.project_id ?? asked.said.tenant_id ?? thePlatform.id }
+      requireAllowed(trail, { alternatives: asked.asking, kind: asked.kind, place: judged, is_there }, facts)
       const theirs = read.standing(ground.theirs)
       standing = readable.global ? standingIn(actor, theirs) : veiled(actor, asked, theirs, facts)
       const home = readable.global ? homeOf(standing) : null

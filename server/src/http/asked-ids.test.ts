@@ -1,5 +1,6 @@
 import { createAccessGrant } from '@gatehouse/contract/access-grants'
 import { createAllocation, listAllocations } from '@gatehouse/contract/allocations'
+import { listPlatformAuditLogs } from '@gatehouse/contract/audit-logs'
 import { decideBatch } from '@gatehouse/contract/decisions'
 import type { Operation } from '@gatehouse/contract/operation'
 import { operations } from '@gatehouse/contract/operations'
@@ -27,6 +28,11 @@ describe('AU-08 ids of a refused request', () => {
       asked_project_id: id(1),
       asked_project_header: id(2),
     })
+  })
+
+  test('AU-08 audit filters: ids that are taken as texts → named as asked where they are UUIDs, and other texts are not', () => {
+    const query = { actor_id: id(1), credential_id: id(2), jti: id(3), resource_id: 'ghsa_secret', action: id(4) }
+    expect(of(listPlatformAuditLogs, { query })).toEqual({ asked_actor_id: id(1), asked_credential_id: id(2), asked_jti: id(3) })
   })
 
   test('AU-08 batch: many questions → the ids of all, each once and a bounded number', () => {

@@ -8,15 +8,20 @@ type Recorded = Readonly<Record<string, string | readonly string[]>>
 type Way = readonly string[]
 
 interface Shape {
+  readonly type?: string
   readonly pattern?: string
   readonly properties?: Readonly<Record<string, TSchema>>
   readonly items?: TSchema
   readonly anyOf?: readonly TSchema[]
 }
 
+/** What a filter calls an id and takes as a text, because some ids are no UUIDs: `actor_id` of the product itself, a `jti`. */
+const calledId = /^(?:\w+_id|jti)$/
+const isUuid = new RegExp(uuidPattern)
+
 const waysIn = (schema: TSchema, before: Way): Way[] => {
-  const { pattern, properties = {}, items, anyOf = [] } = schema as Shape
-  if (pattern === uuidPattern) return [before]
+  const { type, pattern, properties = {}, items, anyOf = [] } = schema as Shape
+  if (pattern === uuidPattern || (type === 'string' && calledId.test(before.at(-1) ?? ''))) return [before]
   return [
     ...Object.entries(properties).flatMap(([name, member]) => waysIn(member, [...before, name])),
     ...(items ? waysIn(items, [...before, '[]']) : []),
@@ -25,7 +30,10 @@ const waysIn = (schema: TSchema, before: Way): Way[] => {
 }
 
 const known = new WeakMap<TSchema, readonly Way[]>()
-/** Where a request can hold ids, by its declared shape: a free text may look like an id and be somebody's secret. */
+/**
+ * Where a request can hold ids, by its declared shape: a free text may look like an id and be somebody's secret. What is found there counts
+ * only if it is a UUID.
+ */
 export const idWaysOf = (schema: TSchema | undefined): readonly Way[] => {
   if (schema === undefined) return []
   const ways = known.get(schema) ?? waysIn(schema, [])
@@ -34,7 +42,7 @@ export const idWaysOf = (schema: TSchema | undefined): readonly Way[] => {
 }
 
 const foundAt = (value: unknown, [member, ...rest]: Way): string[] => {
-  if (member === undefined) return typeof value === 'string' ? [value] : []
+  if (member === undefined) return typeof value === 'string' && isUuid.test(value) ? [value] : []
   if (member === '[]') return Array.isArray(value) ? value.flatMap((each) => foundAt(each, rest)) : []
   return typeof value === 'object' && value !== null ? foundAt((value as Record<string, unknown>)[member], rest) : []
 }

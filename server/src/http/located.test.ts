@@ -55,8 +55,9 @@ describe('where JSON stops being JSON', () => {
     expect(isJson(text)).toBe(false)
   })
 
-  test('HO-04 malformed JSON: line and column begin with 1', () => {
-    expect(malformedAt(Buffer.from('{\n  "a": 1,\n  "é": x\n}'))).toEqual({ line: 3, column: 9, byte: 20 })
+  test('HO-04 malformed JSON: line and column begin with 1, columns are counted in characters', () => {
+    expect(malformedAt(Buffer.from('{\n  "a": 1,\n  "é": x\n}'))).toEqual({ line: 3, column: 8, byte: 20 })
+    expect(malformedAt(Buffer.from('{"🙂": x}'))).toEqual({ line: 1, column: 7, byte: 9 })
   })
 
   test('HO-04 malformed JSON: any text with a character changed → a position only where JSON.parse refuses too', () => {

@@ -2,6 +2,7 @@ import { oauthErrorsOf } from '@gatehouse/contract/oauth-errors'
 import { operations } from '@gatehouse/contract/operations'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { Ajv } from 'ajv'
+import Type from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { inlined } from '../../../test/fuzz/inlined.ts'
 import product from '../../package.json' with { type: 'json' }
@@ -164,6 +165,21 @@ test('HO-04 the document says where the API is, the version of the product and a
     if ((body as { required?: [] } | undefined)?.required) expect(Object.values(requestBody!.content)[0]).toHaveProperty('example')
     for (const each of parameters.filter((one) => one.in === 'path')) expect(each).toHaveProperty('example')
   }
+})
+
+test('HO-04 OpenAPI: members called `title` or `example` → described as members, not taken for keywords of a schema', () => {
+  const Page = Type.Object({ title: Type.String(), example: Type.Object({ title: Type.String() }, { title: 'Inner' }) }, { title: 'Page' })
+  const reply = Type.Object({ title: Type.String(), default: Type.Array(Page) })
+  const { paths, components } = openApiDocument([{ ...operations[0]!, reply }])
+  const { schema } = (Object.values(Object.values(paths)[0]!)[0] as Described).responses[operations[0]!.success]!.content![
+    'application/json'
+  ]!
+  const text = { type: 'string' }
+  expect(schema).toMatchObject({ properties: { title: text, default: { items: { $ref: '#/components/schemas/Page' } } } })
+  expect(components.schemas).toMatchObject({
+    Page: { properties: { title: text, example: { $ref: '#/components/schemas/Inner' } } },
+    Inner: { properties: { title: text } },
+  })
 })
 
 test('HO-04 the catalogue names codes in snake case, one status each, and says nothing of our insides', () => {

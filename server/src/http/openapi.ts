@@ -167,20 +167,31 @@ const answers = (operation: Operation) => {
   }
 }
 
+/** Keywords of JSON Schema whose members are schemas under names that we chose: a member called `title` there is no title. */
+const mapsOfSchemas = new Set(['properties', 'patternProperties', '$defs'])
+/** Keywords whose value is data, whatever its members are called. */
+const data = new Set(['example', 'examples', 'default', 'const', 'enum'])
+
 /** What has a title is described once, under that name, and referred to wherever it stands. */
 const byReference = (named: Map<string, object>) => {
+  const each = (value: object, refer: (name: string, member: unknown) => unknown) =>
+    Object.fromEntries(Object.entries(value).map(([name, member]) => [name, refer(name, member)]))
+  const inMap = (value: unknown) => (isObject(value) ? each(value, (_, member) => referred(member)) : value)
   const referred = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(referred)
-    if (typeof value !== 'object' || value === null) return value
+    if (!isObject(value)) return value
     const { title, ...rest } = value as { title?: unknown }
-    // What stands in an example is no schema, whatever its members are called.
-    const schema = Object.fromEntries(Object.entries(rest).map(([name, member]) => [name, name === 'example' ? member : referred(member)]))
+    const schema = each(typeof title === 'string' ? rest : value, (name, member) => {
+      if (data.has(name)) return member
+      return mapsOfSchemas.has(name) ? inMap(member) : referred(member)
+    })
     if (typeof title !== 'string') return schema
     named.set(title, schema)
     return { $ref: `#/components/schemas/${title}` }
   }
   return referred
 }
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 const tagOf = ({ id }: Operation) => id.split('.')[0]!
 

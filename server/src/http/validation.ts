@@ -78,14 +78,16 @@ export const toldName = (name: string): string => (name.length <= 40 && plainNam
 export const wantedId = patternWords[uuidPattern]!
 /** How an instant is asked for. */
 const wantedInstant = 'must be a time as RFC 3339 writes it, such as 2026-11-18T05:41:25Z or 2026-11-18T06:41:25.5+01:00'
+/** A plus sign in an address means a blank, and an offset typed as it is written arrives as `…T10:00:00 02:00`. */
+const plusInAddress = '; in an address, write + as %2B'
 const isNoId = ({ keyword, params }: ErrorObject): boolean => keyword === 'pattern' && params.pattern === uuidPattern
 
 /** What is wrong with a field, in words of ours where the validator's would not say what is wanted. */
-const saidOf = (error: ErrorObject): string => {
+const saidOf = (error: ErrorObject, part: string | undefined): string => {
   if (error.keyword === 'required') return 'is required'
   if (error.keyword === 'additionalProperties') return 'is not known here'
   if (error.keyword === 'enum') return `must be one of: ${(error.params.allowedValues as unknown[]).join(', ')}`
-  if (error.keyword === 'format') return wantedInstant
+  if (error.keyword === 'format') return part === 'querystring' ? wantedInstant + plusInAddress : wantedInstant
   // Never the expression itself: it is for machines.
   if (error.keyword === 'pattern') return patternWords[error.params.pattern as string] ?? 'has characters that are not allowed here'
   return error.message ?? 'is not valid'
@@ -103,7 +105,8 @@ export const validationDetails = (errors: readonly ErrorObject[], part: string |
       .join('/')
       .slice(0, 200)
     // That it has not the length of an id is said before that it is none.
-    if (!entries.has(field) || isNoId(error)) entries.set(field, { in: where[part ?? 'body'] ?? 'body', field, message: saidOf(error) })
+    if (!entries.has(field) || isNoId(error))
+      entries.set(field, { in: where[part ?? 'body'] ?? 'body', field, message: saidOf(error, part) })
     if (entries.size >= mostEntries) break
   }
   return [...entries.values()]

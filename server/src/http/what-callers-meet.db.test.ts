@@ -1,4 +1,4 @@
-import { createAllocation } from '@gatehouse/contract/allocations'
+import { createAllocation, listAllocations } from '@gatehouse/contract/allocations'
 import { explain } from '@gatehouse/contract/decisions'
 import { listProjectMembers } from '@gatehouse/contract/members'
 import { operations } from '@gatehouse/contract/operations'
@@ -44,6 +44,14 @@ describe('refusals', () => {
     const resource = { type: 'organization', id: org.aurora }
     const why = await live.ask('adam', explain, { body: { action: told.details!.action!, resource } })
     expect(why.body.decision).toBe('deny')
+  })
+
+  test('RP-29 a superadmin, what override does not reach: 403 → says that it is a limit of override, and to nobody else', async () => {
+    const inside = { query: { project_id: project.aurora } }
+    const ada = await live.ask('ada', listAllocations, inside)
+    expect([ada.status, ada.body.details]).toMatchObject([403, { action: 'allocation.read', because: expect.stringContaining('override') }])
+    const alice = await live.ask('alice', listAllocations, inside)
+    expect([alice.status, alice.body.details?.because]).toEqual([403, undefined])
   })
 
   test('AU-05 a disabled person, a stranger: no place to ask why, and nothing new about what exists', async () => {
@@ -183,5 +191,12 @@ describe('times', () => {
         },
       ],
     ])
+  })
+
+  test('HO-04 a time in an address: its plus sign as %2B → accepted; as it is, which means a blank → 400 says how to write it', async () => {
+    const listed = (from: string) => live.call('ada', 'GET', `/api/v1/admin/audit-logs?limit=1&from=${from}`)
+    expect((await listed('2026-11-18T06:41:25.5%2B01:00')).status).toBe(200)
+    const { status, body } = await listed('2026-11-18T06:41:25.5+01:00')
+    expect([status, body.details.fields]).toMatchObject([400, [{ in: 'query', field: 'from', message: expect.stringContaining('%2B') }]])
   })
 })

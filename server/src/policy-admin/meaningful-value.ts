@@ -1,16 +1,18 @@
 import { actorTypes } from '@gatehouse/contract/operation'
 import { isAction } from '../authz/actions.ts'
+import { carriedKeys } from '../authz/carried-keys.ts'
 import type { PolicyKey } from '../policies/policy-definitions.ts'
 
 /** Why a value of the right type means nothing. */
 export interface Fault {
-  readonly detail: 'empty' | 'unknown_class' | 'unknown_key' | 'malformed_audience' | 'repeated'
+  readonly detail: 'empty' | 'unknown_class' | 'unknown_key' | 'key_not_carried' | 'malformed_audience' | 'repeated'
   readonly value?: string
   readonly allowed?: string[]
 }
 
 /** Whom tokens are issued to: people bring their own. */
 const classes = actorTypes.filter((type) => type !== 'user')
+const isClass = (name: string): name is (typeof classes)[number] => classes.some((each) => each === name)
 const every_key = '*'
 
 const repeatedIn = (list: readonly string[]): Fault | undefined => {
@@ -22,7 +24,8 @@ const repeatedIn = (list: readonly string[]): Fault | undefined => {
 const audience = /^[!-~]{1,200}$/
 
 const faultOfAudiences = (list: readonly string[]): Fault | undefined => {
-  const value = list.find((each) => !audience.test(each))
+  // A star means "all" among scopes; here it would be an audience of that name, and no other would be allowed.
+  const value = list.find((each) => !audience.test(each) || each.includes('*'))
   if (list.length === 0) return { detail: 'empty' }
   return value === undefined ? repeatedIn(list) : { detail: 'malformed_audience', value: value.slice(0, 100) }
 }
@@ -31,10 +34,13 @@ const faultOfAudiences = (list: readonly string[]): Fault | undefined => {
 const faultOfScopes = (map: Readonly<Record<string, readonly string[]>>): Fault | undefined => {
   if (Object.keys(map).length === 0) return { detail: 'empty', allowed: classes }
   for (const [name, keys] of Object.entries(map)) {
-    if (!classes.some((each) => each === name)) return { detail: 'unknown_class', value: name.slice(0, 100), allowed: classes }
+    if (!isClass(name)) return { detail: 'unknown_class', value: name.slice(0, 100), allowed: classes }
     if (keys.length === 0) return { detail: 'empty', value: name }
     const unknown = keys.find((key) => key !== every_key && !isAction(key))
     if (unknown !== undefined) return { detail: 'unknown_key', value: unknown.slice(0, 100) }
+    // A list of keys that no token of the class can carry would stop their issue as an empty one does.
+    const foreign = keys.find((key) => key !== every_key && carriedKeys[name]?.has(key) === false)
+    if (foreign !== undefined) return { detail: 'key_not_carried', value: foreign, allowed: [...carriedKeys[name]!].sort() }
     const repeated = repeatedIn(keys)
     if (repeated) return repeated
   }

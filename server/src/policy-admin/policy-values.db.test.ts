@@ -243,6 +243,7 @@ describe('refused, and nothing changes', () => {
     ['no audience', audiences, [], 'empty'],
     ['an audience with a blank', audiences, ['gpuaas-api', 'two words'], 'malformed_audience'],
     ['an audience that no request can name', audiences, ['a'.repeat(201)], 'malformed_audience'],
+    ['a star for all audiences', audiences, ['*'], 'malformed_audience'],
     ['an audience twice', audiences, ['gpuaas-api', 'gpuaas-api'], 'repeated'],
     ['no class', scopes, {}, 'empty'],
     ['a class without keys', scopes, { service_account: [] }, 'empty'],
@@ -251,6 +252,8 @@ describe('refused, and nothing changes', () => {
     ['a member of every object', scopes, { toString: ['*'] }, 'unknown_class'],
     ['a key that is not registered', scopes, { service_account: ['allocation.read', 'allocation.rede'] }, 'unknown_key'],
     ['a group of keys', scopes, { service_account: ['allocation.*'] }, 'unknown_key'],
+    ['a key that service accounts cannot carry', scopes, { service_account: ['allocation.read', 'platform.admin'] }, 'key_not_carried'],
+    ['a key that operators cannot carry', scopes, { shared_runtime_operator: ['allocation.create'] }, 'key_not_carried'],
     ['a key twice', scopes, { service_account: ['*', '*'] }, 'repeated'],
   ] as const)(
     'TI-06 TI-08 policy set: %s → refused when written, recorded, and tokens are issued as before',
