@@ -46,7 +46,6 @@ import {
 import { compileSerializer } from './serialization.ts'
 import { type IsTrusted, sourceAddress } from './source-address.ts'
 import { bodyLimit, type ReadingCost, readMeasured } from './stranger-cost.ts'
-import { tenantQueues } from './tenant-queues.ts'
 import { compileValidator } from './validation.ts'
 import { Waits } from './waits.ts'
 
@@ -65,6 +64,10 @@ declare module 'fastify' {
     problem_code: ProblemCode | null
     /** Once the body has been read. */
     reading: ReadingCost | undefined
+    /** The tenant that pays for what it takes, once that is known. */
+    paid_by: string | undefined
+    /** When the answer began to be written. */
+    written_from: number
   }
   interface FastifyInstance {
     /** A second wish to stop: ends the grace of a drain under way. */
@@ -125,6 +128,9 @@ const clientErrors: Record<string, 'headers_too_large' | 'request_timeout'> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
+
+/** What every request takes is not counted: a decision is read and written in less. */
+const free_ms = 0.1
 
 const createInstance = (parts: ServerParts, observers: Observers): FastifyInstance => {
   const { headers_ms, request_ms, checked_every_ms } = parts.slowness ?? allowedSlowness
@@ -231,6 +237,8 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.decorateRequest('fresh')
   app.decorateRequest('requireStill')
   app.decorateRequest('reading')
+  app.decorateRequest('paid_by')
+  app.decorateRequest('written_from', 0)
   const waits = new Waits()
   // Before the grace: whoever waits is answered, and waits elsewhere.
   app.addHook('preClose', async () => waits.endAll())
@@ -297,6 +305,17 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     }
     if (operation.body) requireMedia(operation, request.headers)
   })
+  // Reading the body and writing the answer is done in one go each: the tenant pays for them afterwards.
+  app.addHook('preSerialization', (request, _reply, payload, done) => {
+    request.written_from = performance.now()
+    done(null, payload)
+  })
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    const { paid_by, written_from, reading } = request
+    const took_ms = (written_from === 0 ? 0 : performance.now() - written_from) + (reading?.milliseconds ?? 0)
+    if (paid_by !== undefined && took_ms > free_ms) parts.bulkheads.turns.charge(paid_by, took_ms)
+    done(null, payload)
+  })
   // Answered before the whole body came: what still comes must be neither awaited nor answered a second time.
   app.addHook('onSend', (request, reply, payload, done) => {
     if (!request.raw.complete) reply.header('connection', 'close')
@@ -332,9 +351,8 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     throw new Problem('method_not_allowed')
   })
 
-  const queues = tenantQueues(parts.queue_wait_ms)
   for (const each of parts.answers)
-    if (each.operation.listener === listener) mount(app, each, { ...parts, metrics: observers.metrics, countRequest, queues, waits })
+    if (each.operation.listener === listener) mount(app, each, { ...parts, metrics: observers.metrics, countRequest, waits })
   // What anybody may read is read at the other door.
   if (listener === 'nodes') return app
   for (const document of parts.documents ?? []) serveDocument(app, document, { fresh: parts.fresh, countRequest })
