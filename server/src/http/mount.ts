@@ -15,7 +15,7 @@ import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
 import { projectNamedBy } from './project-header.ts'
 import { oneText } from './read-request.ts'
 import { isAnswered, isRefusal, type Recorder, recordAside, recordRefusal } from './record-refusal.ts'
-import { bodyLimitOf } from './stranger-cost.ts'
+import type { StrangerCost } from './stranger-cost.ts'
 import { tenantDatabase } from './tenant-database.ts'
 import { type WaitingOf, type Waits, waited } from './waits.ts'
 import { isWatched, noteRead, noteRepeated } from './watched.ts'
@@ -24,6 +24,7 @@ interface Mounting extends Rails {
   readonly metrics: Metrics
   /** Counts a request against the limit of whose it is; throws where that is exceeded. */
   readonly countRequest: (request: FastifyRequest) => Promise<void>
+  readonly stranger: StrangerCost
   /** Those who wait for something: a server that closes lets none of them wait on. */
   readonly waits: Waits
   /** Which machine a request speaks for that says so as an OAuth client does. */
@@ -211,7 +212,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     method: operation.method,
     url: operation.path,
     config: { operation },
-    bodyLimit: bodyLimitOf(operation),
+    bodyLimit: rails.stranger.bodyLimitOf(operation),
     schema: {
       params: operation.params,
       querystring: operation.query,

@@ -45,7 +45,7 @@ import {
 } from './read-request.ts'
 import { compileSerializer } from './serialization.ts'
 import { type IsTrusted, sourceAddress } from './source-address.ts'
-import { bodyLimit, type ReadingCost, readMeasured } from './stranger-cost.ts'
+import { bodyLimit, type ReadingCost, readMeasured, type StrangerCost, usualStrangerCost } from './stranger-cost.ts'
 import { compileValidator } from './validation.ts'
 import { Waits } from './waits.ts'
 
@@ -110,6 +110,8 @@ export interface ServerParts extends Rails {
   readonly drain_seconds?: number
   /** How the bytes of a body become a value. */
   readonly parseJson?: typeof parseStrictJson
+  /** What a stranger may send, and what they pay for it. */
+  readonly stranger?: StrangerCost
   /** How long a connection may take to send its request. */
   readonly slowness?: Slowness
 }
@@ -204,7 +206,7 @@ const identifyingWith =
 /** Builds the server from its parts; whoever passes broken parts gets a broken server, and no other switch exists. */
 export const createServer = async (parts: ServerParts): Promise<FastifyInstance> => {
   for (const { operation } of parts.answers) requireDeclared(operation)
-  const { listener = 'api' } = parts
+  const { listener = 'api', stranger = usualStrangerCost } = parts
   const identify = identifyingWith(parts)
   // Nothing that ends TLS may stand before the nodes' listener, so no proxy can speak for anybody there.
   const isTrusted = (listener === 'api' && parts.isTrustedProxy) || (() => false)
@@ -218,7 +220,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   const methodsAt = allowedMethods(app)
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)
-  const { count: countRequest, requireWorthReading } = requestCounter()
+  const { count: countRequest, requireWorthReading } = requestCounter(stranger)
   app.setErrorHandler(async (error, request, reply) => {
     try {
       await countNobodys(request, asProblem(error), countRequest)
@@ -352,7 +354,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   })
 
   for (const each of parts.answers)
-    if (each.operation.listener === listener) mount(app, each, { ...parts, metrics: observers.metrics, countRequest, waits })
+    if (each.operation.listener === listener) mount(app, each, { ...parts, metrics: observers.metrics, countRequest, waits, stranger })
   // What anybody may read is read at the other door.
   if (listener === 'nodes') return app
   for (const document of parts.documents ?? []) serveDocument(app, document, { fresh: parts.fresh, countRequest })
