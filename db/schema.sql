@@ -1242,6 +1242,7 @@ create table users (
   constraint users_role_check CHECK ((role = ANY (ARRAY['user'::text, 'admin'::text]))),
   constraint users_username_check CHECK (((length(username) >= 1) AND (length(username) <= 255)))
 );
+CREATE INDEX users_of_address ON public.users USING btree (oidc_issuer, lower((email COLLATE "C"))) WHERE (email IS NOT NULL);
 CREATE CONSTRAINT TRIGGER users_gone_move_epoch AFTER DELETE ON public.users DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION move_epoch_of_row('platform');
 CREATE CONSTRAINT TRIGGER users_move_epoch AFTER UPDATE ON public.users DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((((((old.disabled_at IS DISTINCT FROM new.disabled_at) OR (old.role IS DISTINCT FROM new.role)) OR (old.oidc_issuer IS DISTINCT FROM new.oidc_issuer)) OR (old.oidc_subject IS DISTINCT FROM new.oidc_subject)) OR (old.email IS DISTINCT FROM new.email)) OR (old.email_verified IS DISTINCT FROM new.email_verified))) EXECUTE FUNCTION move_epoch_of_row('platform');
 grant insert, select, update on users to gatehouse_app;

@@ -7,7 +7,7 @@ import { foundProject } from '../tenancy/found-project.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
 import type { Work } from '../work/work.ts'
 import type { HumanClaims } from './oidc/human-tokens.ts'
-import { reachable } from './stated-address.ts'
+import { reachable, settleHolder } from './stated-address.ts'
 import { insertUser, userBySubject } from './user-queries.ts'
 
 const all = async (questions: TenancySubscribers['canBeFounded'], work: Work): Promise<boolean> => {
@@ -23,9 +23,10 @@ export const welcome = async (work: Work, claims: HumanClaims, subscribers: Tena
   const id = newId('user')
   const proof = systemProof('first_sign_in', 'platform.admin', {})
   const username = claims.username ?? `user-${id.slice(-12)}`
-  const { issuer, subject, email_verified } = claims
+  const { issuer, subject } = claims
   const email = reachable(claims.email)
   const said_at = email === null ? null : claims.issued_at
+  const email_verified = await settleHolder(work, { ...claims, email, said_at: claims.issued_at })
   const user = await work.tx.maybe(
     insertUser(proof, { id, username, email, email_verified, said_at, issuer, subject, is_seeded: false }, work.now),
   )

@@ -22,6 +22,34 @@ export const userBySubject = (issuer: string, subject: string) => sql(Addressed)
 export const lockAddressed = (user_id: string) => sql(Addressed)`
   select ${addressed} from users where id = ${user_id} for no key update`
 
+/** An address as it is compared: by the rules of "C" only ASCII has capitals. Written like the index that serves it. */
+const comparedAddress = sqlPart(`lower(email collate "C")`)
+
+/** Whom a token gives an address to. Two of one person's first requests at once are one person, whatever ids they chose. */
+interface Claimed {
+  readonly issuer: string
+  readonly subject: string
+  readonly email: string
+  readonly said_at: number
+}
+
+/**
+ * Others to whom the same provider once gave this address. Of those whose word is no newer it is taken; a provider gives an address to one
+ * person at a time, and the newest token says to whom.
+ */
+export const takeAddress = (_proof: Authorized<'platform.admin', object>, { issuer, subject, email, said_at }: Claimed) => sql(Found)`
+  update users set email_verified = false, address_said_at = to_timestamp(${said_at}::float8)
+   where oidc_issuer = ${issuer} and ${comparedAddress} = lower(${email}::text collate "C") and email_verified and oidc_subject <> ${subject}
+     and (address_said_at is null or address_said_at <= to_timestamp(${said_at}::float8))
+  returning id`
+
+/** Whether somebody else of the same provider holds the address by a word that is as new or newer. */
+export const laterHolder = ({ issuer, subject, email, said_at }: Claimed) => sql(Found)`
+  select id from users
+   where oidc_issuer = ${issuer} and ${comparedAddress} = lower(${email}::text collate "C") and oidc_subject <> ${subject}
+     and address_said_at >= to_timestamp(${said_at}::float8)
+   limit 1`
+
 /** What the provider vouches for now, and since when: who has lost an address must not be found under it. */
 export const setAddress = (
   _proof: Authorized<'platform.admin', object>,
