@@ -9,6 +9,8 @@ import { type Database, openDatabase } from '../server/src/db/database.ts'
 import { freePort } from '../server/src/db/embedded/free-port.ts'
 import { keepFresh } from '../server/src/epochs/fresh.ts'
 import { createServer, type ServerParts } from '../server/src/http/server.ts'
+import { bulkheads } from '../server/src/http/tenant-database.ts'
+import { tenantTurns } from '../server/src/http/tenant-turns.ts'
 import { auditKey } from '../server/src/installation/own-secrets.ts'
 import { fixedId } from '../server/src/kernel/ids.ts'
 import { Secret } from '../server/src/kernel/secret.ts'
@@ -107,7 +109,7 @@ const startServer = async (
         patience_ms,
       }),
       duplicate_wait_ms: unhurried.duplicate_wait_ms,
-      queue_wait_ms: unhurried.queue_wait_ms,
+      bulkheads: bulkheads(tenantTurns(), unhurried.queue_wait_ms),
       logger: false,
     }
     const used = typeof changed === 'function' ? changed(parts) : { ...parts, ...changed }

@@ -11,6 +11,7 @@ import { keepFresh } from './epochs/fresh.ts'
 import { forgetOldAnswers } from './http/idempotency.ts'
 import { metricsListener } from './http/metrics-listener.ts'
 import { createServer, type ServerParts } from './http/server.ts'
+import { bulkheads } from './http/tenant-database.ts'
 import { CheckpointsRefused } from './installation/checkpoint.ts'
 import { requireNotBehind } from './installation/compare-heads.ts'
 import { ownSecret } from './installation/own-secrets.ts'
@@ -87,6 +88,7 @@ const start = async () => {
         app?.log.error({ err }, `the record of a refused token is ${what}`)
       },
     }),
+    bulkheads: bulkheads(),
     logger: loggerOptions(config.log_level),
     nodes_url: config.nodes.url,
     metrics,

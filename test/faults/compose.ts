@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { bulkheads } from '@gatehouse/server/http/tenant-database'
 import { appendWith } from '../../server/src/audit/append.ts'
 import { verifyChains } from '../../server/src/audit/verify-chains.ts'
 import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
@@ -89,6 +90,7 @@ export const composeServer = async (
       tasks: tasking.tasks,
       patience_ms: deadlines?.decision_ms ?? unhurried.patience_ms,
     }),
+    bulkheads: bulkheads(),
     logger: loggerOptions(logLevel),
   }
   const used = broken.parts?.(parts, direct) ?? parts

@@ -20,7 +20,21 @@ import { sentenceOf } from './sentence.ts'
 /** An export goes on where it stopped, so one answer need not hold everything. */
 const linesAtMost = 10_000
 
+/** So many rows are read at a time: between two pieces others have the event loop. */
+const rowsAtOnce = 100
+
 const shown = (row: AuditRow): AuditLog => ({ ...row, sentence: sentenceOf(row) })
+
+/** One more than is wanted, where there are more. */
+const rowsInPieces = async (work: Work, within: Within, filter: AuditFilter, { limit, after }: Slice): Promise<AuditRow[]> => {
+  const rows: AuditRow[] = []
+  for (;;) {
+    const left = limit + 1 - rows.length
+    const piece = await work.tx.many(auditRows(within, filter, rows.at(-1)?.id ?? after, Math.min(rowsAtOnce, left)))
+    for (const row of piece) rows.push(row)
+    if (piece.length < rowsAtOnce || rows.length > limit) return rows
+  }
+}
 
 const read = async (
   work: Work,
@@ -32,7 +46,7 @@ const read = async (
 ): Promise<Listed<AuditLog>> => {
   const { format, ...filter } = query
   const wanted = format === 'jsonl' && query.limit === undefined ? { ...slice, limit: linesAtMost } : slice
-  const rows = await work.tx.many(auditRows(within, filter, wanted.after, wanted.limit + 1))
+  const rows = await rowsInPieces(work, within, filter, wanted)
   const { cursor: _cursor, limit: _limit, ...asked } = query as Record<string, unknown>
   record(work, {
     action,

@@ -1,4 +1,4 @@
-import type { Writable } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import pg from 'pg'
 import { guardPrimary, type PrimaryGuard, StaleServer } from './primary-guard.ts'
 
@@ -33,6 +33,8 @@ export interface Connections {
   /** Told what went wrong on a line: where one is unfit, its neighbours are, and found out one after the other they would cost their time so. */
   leaveUnfitPool(used: pg.Pool, error: unknown): void
   readonly primary: PrimaryGuard
+  /** Who pays for the time that the driver takes to read what comes over a connection, while somebody works on it. */
+  readonly payers: WeakMap<pg.ClientBase, { readonly charge: (ms: number) => void }>
   /** For a query that waits for no lock: it is answered within a round trip or not at all. */
   quick(query: pg.QueryConfig): pg.QueryConfig
 }
@@ -64,11 +66,15 @@ export const openConnections = ({
     // What is asked without waiting is sent without waiting, too.
     pipeline: true,
   } as pg.PoolConfig
+  const payers: Connections['payers'] = new WeakMap()
   const open = (): pg.Pool => {
     const opened = new pg.Pool(settings)
     // Without a listener a stopped database would end the process, and each connection needs its own from the first moment: the pool takes
     // its own away when it hands one out, and the database may say farewell in the very breath in which it says that it is ready.
-    opened.on('connect', (client) => client.on('error', onError))
+    opened.on('connect', (client) => {
+      client.on('error', onError)
+      measureReading(client, (ms) => payers.get(client)?.charge(ms))
+    })
     opened.on('error', () => {})
     return opened
   }
@@ -85,6 +91,7 @@ export const openConnections = ({
   return {
     pool: () => pool,
     primary,
+    payers,
     quick: (query) => ({ ...query, query_timeout: round_trip_ms }) as pg.QueryConfig,
     leaveUnfitPool: (used, error) => {
       if (used !== pool || !isUnfit(error)) return
@@ -95,9 +102,21 @@ export const openConnections = ({
   }
 }
 
+const streamOf = (client: pg.ClientBase) => (client as unknown as { connection: { stream: Duplex } }).connection.stream
+
+/** How long the driver takes for each piece that comes: rows are made in its listener, which stands between these two. */
+const measureReading = (client: pg.ClientBase, took: (ms: number) => void): void => {
+  const stream = streamOf(client)
+  let from = 0
+  stream.prependListener('data', () => {
+    from = performance.now()
+  })
+  stream.on('data', () => took(performance.now() - from))
+}
+
 /** What is sent within it leaves in one piece: a piece each would wake the database for each. */
 export const inOnePiece = <Sent>(client: pg.ClientBase, sendAll: () => Sent): Sent => {
-  const { stream } = (client as unknown as { connection: { stream: Writable } }).connection
+  const stream = streamOf(client)
   stream.cork()
   try {
     return sendAll()

@@ -25,7 +25,19 @@ export interface Tx extends Reader {
   last(statement: Statement<unknown>, meaning?: (error: unknown) => unknown): void
 }
 
+/** What whoever pays for some work is charged with, and how that work is divided. */
+export interface Payer {
+  /** Time that it has held the event loop. */
+  readonly charge: (ms: number) => void
+  /** Time that the database has worked for it, on a connection of the pool. */
+  readonly chargeStatement: (ms: number) => void
+  /** Makes something of each, in slices: between two of them others are heard. */
+  readonly each: <Item, Made>(items: readonly Item[], make: (item: Item) => Made) => Promise<Made[]>
+}
+
 export interface TransactionOptions {
+  /** Who pays for what it takes of the event loop and of the database; nobody where it is left out. */
+  readonly payer?: Payer
   /** How long it waits for each lock that somebody else has; as long as for anything if not said. */
   readonly lock_wait_ms?: number
   /** What is asked first, in this order: sent along with the beginning, so that its answers are there or under way when it is asked for. */
@@ -90,8 +102,14 @@ const workOn = async <T>(
   within: (tx: Tx) => Promise<T>,
   options: TransactionOptions,
 ): Promise<T> => {
-  const send = async <Row>(statement: Statement<Row>): Promise<Row[]> =>
-    (await heard(client.query(queryOf(statement)))).rows.map(statement.parse)
+  const { payer } = options
+  const send = async <Row>(statement: Statement<Row>): Promise<Row[]> => {
+    const from = performance.now()
+    const { rows } = await heard(client.query(queryOf(statement)))
+    if (!payer) return rows.map(statement.parse)
+    payer.chargeStatement(performance.now() - from)
+    return payer.each(rows, statement.parse)
+  }
   // Several statements in one round trip: the driver answers with one result each, which its types do not know.
   const [opened, early] = inOnePiece(client, () => [
     heard(client.query(quick({ text: opening(mode, options) }))) as unknown as Promise<pg.QueryResult[]>,
@@ -129,12 +147,13 @@ const workOn = async <T>(
 }
 
 export const openDatabase = (settings: DatabaseOptions): Database => {
-  const { pool, leaveUnfitPool, quick, primary } = openConnections(settings)
+  const { pool, leaveUnfitPool, quick, primary, payers } = openConnections(settings)
 
   const once = async <T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>, options: TransactionOptions): Promise<T> => {
     const used = pool()
     const client = await heard(used.connect())
     let broken: Error | undefined
+    if (options.payer) payers.set(client, options.payer)
     try {
       return await workOn(client, { quick, primary }, mode, within, options)
     } catch (error) {
@@ -147,6 +166,7 @@ export const openDatabase = (settings: DatabaseOptions): Database => {
         })
       throw error
     } finally {
+      payers.delete(client)
       client.release(broken)
     }
   }

@@ -11,7 +11,6 @@ import { type Moment, revisionOf } from '../epochs/moment.ts'
 import type { Asker } from '../http/answer.ts'
 import type { Constraint } from '../policies/constraint.ts'
 import { wantChain } from '../policies/constraint-chain.ts'
-import { tenantTurns } from './in-turns.ts'
 import type { AskedActor, PlacedQuestion } from './question.ts'
 import { wantRelations } from './relations.ts'
 import { everything, isAllowed, isThere, type Readable, readableTo, rulesReadableTo, standingIn, unseen, veiled } from './veil.ts'
@@ -91,12 +90,9 @@ const untoldHomes = (grounds: readonly Ground[], { standing }: Read, { now, epoc
   return [...homes].filter((tenant_id) => tenant_id !== null && !epochs.has(tenant_id)) as string[]
 }
 
-/** All requests of a process take turns with each other. */
-const inTurns = tenantTurns()
-
 /** Answers all questions from the facts of one moment, each told as it is wanted. Throws where the caller may not ask. */
 export const judgeQuestions = async <Told>(
-  { actor: caller, fresh, trail, source_ip }: Asker,
+  { actor: caller, fresh, trail, source_ip, turns, paidBy }: Asker,
   questions: readonly PlacedQuestion[],
   tell: (judged: Judged) => Told,
   /** Says of a refusal which of several questions it is about. */
@@ -161,7 +157,9 @@ export const judgeQuestions = async <Told>(
       rules: () => rulesReadableTo(asCaller()),
     })
   }
-  const told = await inTurns(grounds, fresh.limit_ms, payer, (ground) => {
+  const [first] = grounds
+  if (first) paidBy(payer(first))
+  const told = await turns.each(grounds, fresh.limit_ms, payer, (ground) => {
     try {
       return judgeOne(ground)
     } catch (error) {

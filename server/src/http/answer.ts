@@ -2,6 +2,7 @@ import type { ActorType, Operation } from '@gatehouse/contract/operation'
 import type { Action } from '../authz/actions.ts'
 import type { FreshReader } from '../epochs/fresh.ts'
 import type { Actor, Trail, Work } from '../work/work.ts'
+import type { TenantTurns } from './tenant-turns.ts'
 
 /** Where in a list to go on, and how far. */
 export interface Slice {
@@ -73,6 +74,9 @@ export interface Asker {
   readonly source_ip: string
   readonly fresh: FreshReader
   readonly trail: Trail
+  readonly turns: TenantTurns
+  /** To be called when it is known whose time it takes: what reading the request and writing the answer took is theirs, too. */
+  readonly paidBy: (tenant: string) => void
 }
 
 /** Answers a question to the engine, of which nothing is kept. */

@@ -4,6 +4,7 @@ import type { FreshReader } from '../epochs/fresh.ts'
 import type { Actor, Work } from '../work/work.ts'
 import type { Cursors } from './cursor.ts'
 import type { RequestHash } from './idempotency.ts'
+import type { Bulkheads } from './tenant-database.ts'
 
 export interface Rails {
   readonly database: Database
@@ -11,8 +12,8 @@ export interface Rails {
   readonly hashRequest: RequestHash
   readonly append: Append
   readonly duplicate_wait_ms?: number
-  /** How long a request waits for others of its tenant. */
-  readonly queue_wait_ms?: number
+  /** What keeps tenants out of each other's way, at all listeners of a process. */
+  readonly bulkheads: Bulkheads
   /** The tenant of the place that a path names, as far as the actor may know of it. */
   readonly tenantNamed?: (fresh: FreshReader, actor: Actor, params: Readonly<Record<string, string>>) => Promise<string | undefined>
 }

@@ -74,11 +74,11 @@ export const hashedRequests = (key: Secret): RequestHash => {
 /** So long a duplicate waits for the first before it is told that it is in progress. */
 export const usual_duplicate_wait_ms = 3000
 
-/** How long locks are waited for: that of the key, and those that come after it; none at all is as long as for anything. */
-interface Waits {
-  readonly for_key: string
-  readonly afterwards: string
-}
+/**
+ * Whoever waits for a key holds a connection meanwhile, so they wait no longer than for any lock and try again; until when, by
+ * `performance.now()`, is said here. `for_key` and `afterwards` are for who bounds the wait otherwise.
+ */
+export type KeyWaits = { readonly until: number } | { readonly for_key: string; readonly afterwards: string }
 
 /**
  * Takes the key for this work and returns undefined, or returns the answer that it had before. A concurrent duplicate waits on
@@ -89,13 +89,15 @@ export const answeredBefore = async (
   operation: Operation,
   key: string,
   hash: string,
-  { for_key, afterwards }: Waits,
+  waits: KeyWaits,
 ): Promise<{ reply: unknown } | undefined> => {
-  await work.tx.one(boundTheWait(for_key))
+  const isOwn = 'for_key' in waits
+  if (isOwn) await work.tx.one(boundTheWait(waits.for_key))
   const reserved = await work.tx.maybe(reserveKey(work.actor, key, hash, work.now)).catch((error: unknown) => {
-    throw isLockTimeout(error) ? new Problem('idempotency_in_progress', undefined, error) : error
+    if (!isLockTimeout(error) || (!isOwn && performance.now() < waits.until)) throw error
+    throw new Problem('idempotency_in_progress', undefined, error)
   })
-  await work.tx.one(boundTheWait(afterwards))
+  if (isOwn) await work.tx.one(boundTheWait(waits.afterwards))
   if (reserved) return undefined
   const kept = await work.tx.one(keptAnswer(work.actor, key))
   if (kept.request_hash !== hash) throw new Problem('idempotency_key_reused')

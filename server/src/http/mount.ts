@@ -1,5 +1,6 @@
 import type { Operation } from '@gatehouse/contract/operation'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Payer } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Actor, newTrail, type Work } from '../work/work.ts'
@@ -13,9 +14,9 @@ import { requireTrail } from './invariants.ts'
 import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
 import { projectNamedBy } from './project-header.ts'
 import { oneText } from './read-request.ts'
-import { isAnswered, isRefusal, recordAside, recordRefusal } from './record-refusal.ts'
-import { bodyLimitOf } from './stranger-cost.ts'
-import type { TenantQueues } from './tenant-queues.ts'
+import { isAnswered, isRefusal, type Recorder, recordAside, recordRefusal } from './record-refusal.ts'
+import type { StrangerCost } from './stranger-cost.ts'
+import { tenantDatabase } from './tenant-database.ts'
 import { type WaitingOf, type Waits, waited } from './waits.ts'
 import { isWatched, noteRead, noteRepeated } from './watched.ts'
 
@@ -23,8 +24,7 @@ interface Mounting extends Rails {
   readonly metrics: Metrics
   /** Counts a request against the limit of whose it is; throws where that is exceeded. */
   readonly countRequest: (request: FastifyRequest) => Promise<void>
-  /** Transactions of one tenant share a few connections. */
-  readonly queues: TenantQueues
+  readonly stranger: StrangerCost
   /** Those who wait for something: a server that closes lets none of them wait on. */
   readonly waits: Waits
   /** Which machine a request speaks for that says so as an OAuth client does. */
@@ -35,8 +35,8 @@ interface Mounting extends Rails {
 class SealedLines {
   readonly text: string
   readonly next_cursor: string | null
-  constructor(items: readonly unknown[], next_cursor: string | null) {
-    this.text = items.map((item) => `${JSON.stringify(item)}\n`).join('')
+  constructor(text: string, next_cursor: string | null) {
+    this.text = text
     this.next_cursor = next_cursor
   }
 }
@@ -52,6 +52,12 @@ const sliceOf = (operation: Operation, cursors: Cursors, actor: Actor, asking: A
 }
 
 type VerbOf = Extract<Answer, { verb: unknown }>['verb']
+/** The caller's key, until when its first use is waited for, and who pays. */
+interface Performing {
+  readonly key: string | undefined
+  readonly until: number
+  readonly payer: Payer
+}
 type IssueOf = Extract<Answer, { issue: unknown }>['issue']
 
 const responsesOf = ({ success, success_again }: Operation, reply: unknown) => ({
@@ -62,16 +68,13 @@ const responsesOf = ({ success, success_again }: Operation, reply: unknown) => (
 /** The one place where a request becomes work: one transaction, the verb, the invariants, the record. */
 export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting): void => {
   const { operation } = answering
-  const { database, cursors, hashRequest, append, metrics, countRequest, queues, waits, identifyClient, tenantNamed } = rails
+  const { database, cursors, hashRequest, append, metrics, countRequest, bulkheads, waits, identifyClient, tenantNamed } = rails
   const { duplicate_wait_ms = usual_duplicate_wait_ms } = rails
   const countRefusal = countedRefusals()
 
-  const perform = async (verb: VerbOf, work: Work, asking: Asking, key: string | undefined): Promise<unknown> => {
+  const perform = async (verb: VerbOf, work: Work, asking: Asking, { key, until, payer }: Performing): Promise<unknown> => {
     if (key !== undefined) {
-      const before = await answeredBefore(work, operation, key, hashRequest(operation, asking), {
-        for_key: `${duplicate_wait_ms}ms`,
-        afterwards: '0',
-      })
+      const before = await answeredBefore(work, operation, key, hashRequest(operation, asking), { until })
       if (before && isWatched(work.actor)) {
         noteRepeated(work, operation)
         await append(work)
@@ -81,7 +84,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     const slice = sliceOf(operation, cursors, work.actor, asking)
     const answered = await verb(work, { ...asking, slice } as never)
     requireTrail(operation, asking, work.trail, !(answered instanceof Again) || answered.is_changed)
-    const reply = operation.is_paged ? sealed(work.actor, asking, answered as Listed<unknown>) : answered
+    const reply = operation.is_paged ? await sealed(work.actor, asking, answered as Listed<unknown>, payer) : answered
     if (reply instanceof Again && operation.success_again === undefined) throw new Error(`${operation.id} has no other success`)
     if (key !== undefined) await keep(work, operation, key, reply)
     // A read has no transaction to write in.
@@ -91,23 +94,25 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     return reply
   }
 
-  const sealed = (actor: Actor, asking: Asking, answered: Listed<unknown>) => {
+  const sealed = async (actor: Actor, asking: Asking, answered: Listed<unknown>, payer: Payer) => {
     const { items, after } = answered
     const next_cursor = after === null ? null : cursors.seal(boundTo(operation, actor, asking), after)
-    return answered instanceof Lines ? new SealedLines(items, next_cursor) : { items, next_cursor }
+    if (!(answered instanceof Lines)) return { items, next_cursor }
+    const lines = await payer.each(items, (item) => `${JSON.stringify(item)}\n`)
+    return new SealedLines(lines.join(''), next_cursor)
   }
 
   /** A question has no transaction: what must be known of it is written in one of its own, before the answer is given. */
-  const recordAsked = async (outer: Outer): Promise<void> => {
-    await recordAside(rails, outer, (work) => {
+  const recordAsked = async (of: Recorder, outer: Outer): Promise<void> => {
+    await recordAside(of, outer, (work) => {
       work.trail.events.push(...outer.trail.events)
       noteMismatch(work)
     })
   }
 
   /** Once for each request, however it ends. */
-  const warn = async (outer: Outer): Promise<void> => {
-    if (outer.trail.platform_mismatch) await recordAside(rails, outer, noteMismatch)
+  const warn = async (of: Recorder, outer: Outer): Promise<void> => {
+    if (outer.trail.platform_mismatch) await recordAside(of, outer, noteMismatch)
   }
 
   const callerOf = (request: FastifyRequest): Caller => ({
@@ -154,55 +159,60 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     const project_header = projectNamedBy(request.headers['x-project-id'])
     const asking: Asking = operation.takes_project_header ? { ...asked, project_header } : asked
     let outer = { actor, correlation_id: request.id, source_ip: request.source_ip, trail: newTrail() }
+    const { turns, wait_ms } = bulkheads
+    const tenant = await tenantOf(request, actor)
+    request.paid_by = tenant
+    const within: Recorder = { append, database: tenantDatabase(database, bulkheads, tenant) }
     try {
       const refusal = refusalBeforehand(operation, actor, asking, project_header)
       if (refusal) throw await disabledFirst(refusal, actor, request.fresh)
       if ('ask' in answering) {
-        const result = await answering.ask({ ...outer, fresh: request.fresh } as never, asking as never)
+        const paidBy = (payer: string) => {
+          request.paid_by = payer
+        }
+        const result = await answering.ask({ ...outer, fresh: request.fresh, turns, paidBy } as never, asking as never)
         requireTrail(operation, asking, outer.trail)
-        if (outer.trail.events.length > 0 || outer.trail.platform_mismatch) await recordAsked(outer)
+        if (outer.trail.events.length > 0 || outer.trail.platform_mismatch) await recordAsked(within, outer)
         return result
       }
       if ('waiting' in answering) {
-        const parts = { operation, database, append }
+        const parts = { operation, ...within }
         const onGone = (end: () => void) => request.raw.once('close', end)
         return await waited(waits, onGone, parts, answering.waiting as WaitingOf, asking, outer)
       }
       const { verb } = answering
       const key = idempotencyKeyOf(operation, request.headers['idempotency-key'])
+      const performing = { key, until: performance.now() + duplicate_wait_ms, payer: turns.payer(tenant, wait_ms) }
+      await turns.enter(tenant, wait_ms)
       const result = await request.span.within('transaction', () =>
-        database.transaction(operation.effect === 'read' && !isWatched(actor) ? 'read' : 'write', (tx) => {
+        within.database.transaction(operation.effect === 'read' && !isWatched(actor) ? 'read' : 'write', (tx) => {
           // A transaction may be tried again; each try has its own trail.
           outer = { ...outer, trail: newTrail() }
-          return perform(verb, { ...outer, now: tx.now, tx }, asking, key)
+          return perform(verb, { ...outer, now: tx.now, tx }, asking, performing)
         }),
       )
       // Without it where the work itself has recorded the same, and committed.
-      if (!isMismatchNoted(outer.trail)) await warn(outer)
+      if (!isMismatchNoted(outer.trail)) await warn(within, outer)
       return result
     } catch (error) {
       if (isRefusal(error) || (isWatched(actor) && isAnswered(error)))
-        await request.span.within('refusal', () => recordRefusal(rails, operation, outer, asking, error, countRefusal))
-      else if (isAnswered(error)) await warn(outer)
+        await request.span.within('refusal', () => recordRefusal(within, operation, outer, asking, error, countRefusal))
+      else if (isAnswered(error)) await warn(within, outer)
       throw error
     } finally {
       for (const { allowed, reason_code } of outer.trail.asked) metrics.decided(allowed ? 'allow' : 'deny', reason_code ?? 'none')
     }
   }
 
-  /** A verb works in a transaction: it waits for others of its tenant; a stranger there waits for their own. */
-  const queued = async (request: FastifyRequest): Promise<unknown> => {
-    const { actor, fresh } = request
-    if (!('verb' in answering) || !actor) return handle(request)
-    const tenant = await tenantNamed?.(fresh, actor, request.params as Record<string, string>)
-    return queues(tenant ?? actor.id, () => handle(request))
-  }
+  /** Whose time and connections it takes: those of the tenant that the path names; a stranger there, and who names none, takes their own. */
+  const tenantOf = async ({ fresh, params }: FastifyRequest, actor: Actor): Promise<string> =>
+    ('ask' in answering ? undefined : await tenantNamed?.(fresh, actor, params as Record<string, string>)) ?? actor.id
 
   app.route({
     method: operation.method,
     url: operation.path,
     config: { operation },
-    bodyLimit: bodyLimitOf(operation),
+    bodyLimit: rails.stranger.bodyLimitOf(operation),
     schema: {
       params: operation.params,
       querystring: operation.query,
@@ -210,7 +220,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       ...(operation.reply ? { response: responsesOf(operation, operation.reply) } : {}),
     },
     handler: async (request, reply) => {
-      const result = await queued(request)
+      const result = await handle(request)
       if (result instanceof Again) return reply.code(operation.success_again ?? operation.success).send(result.reply)
       reply.code(operation.success)
       if (!(result instanceof SealedLines)) return result

@@ -4,7 +4,7 @@ import { Problem } from '../kernel/problem.ts'
 import { recentlyUsed } from '../kernel/recently-used.ts'
 import { policyIn, readPolicyFresh, wantPolicy } from '../policies/read-policy.ts'
 import type { Actor } from '../work/work.ts'
-import { requestsIn } from './stranger-cost.ts'
+import type { StrangerCost } from './stranger-cost.ts'
 
 /**
  * What is counted together: a caller's decisions apart from the rest, which would drown in them; and what anybody may read, keys above all,
@@ -50,9 +50,6 @@ const smallBytes = 4096
 const isSmall = ({ headers }: FastifyRequest): boolean =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= smallBytes
 
-/** Whoever is known has a limit of requests; a stranger pays for what they make us read, too. */
-const weightOf = (counted: Counted, { reading }: FastifyRequest): number => (counted === 'anonymous' && reading ? requestsIn(reading) : 1)
-
 export interface Counter {
   /** Counts a request against its caller's limit, which is policy; throws where it is exceeded. */
   readonly count: (request: FastifyRequest) => Promise<void>
@@ -60,8 +57,11 @@ export interface Counter {
   readonly requireWorthReading: (request: FastifyRequest) => Promise<void>
 }
 
-export const requestCounter = (): Counter => {
+export const requestCounter = ({ requestsIn }: Pick<StrangerCost, 'requestsIn'>): Counter => {
   const minutes = recentlyUsed<Minute>(mostCallers)
+
+  /** Whoever is known has a limit of requests; a stranger pays for what they make us read, too. */
+  const weightOf = (counted: Counted, { reading }: FastifyRequest): number => (counted === 'anonymous' && reading ? requestsIn(reading) : 1)
 
   const count = async (request: FastifyRequest): Promise<void> => {
     const counted = countedAs(request)

@@ -1,5 +1,6 @@
 import type { Operation } from '@gatehouse/contract/operation'
 import { record } from '../audit/record.ts'
+import type { Database } from '../db/database.ts'
 import { Problem } from '../kernel/problem.ts'
 import { isWorthARow } from '../kernel/worth-a-row.ts'
 import { newTrail, type Work } from '../work/work.ts'
@@ -15,9 +16,12 @@ export const isRefusal = (error: unknown): error is Problem =>
 /** It was not done, and he was told why. */
 export const isAnswered = (error: unknown): error is Problem => error instanceof Problem && error.status < 500
 
+/** Where it is recorded: in the database as its tenant uses it. */
+export type Recorder = Pick<Rails, 'append'> & { readonly database: Pick<Database, 'transaction'> }
+
 /** Records in a transaction of its own what must stay whether or not the work itself does. */
 export const recordAside = async (
-  { database, append }: Pick<Rails, 'database' | 'append'>,
+  { database, append }: Recorder,
   outer: Outer,
   note: (work: Work) => void | Promise<void>,
 ): Promise<void> => {
@@ -31,7 +35,7 @@ export const recordAside = async (
 
 /** The refusal outlives the rollback. Crossing tenants is the platform's business. */
 export const recordRefusal = async (
-  rails: Pick<Rails, 'database' | 'append'>,
+  rails: Recorder,
   operation: Operation,
   outer: Outer,
   asking: Asking,

@@ -45,8 +45,7 @@ import {
 } from './read-request.ts'
 import { compileSerializer } from './serialization.ts'
 import { type IsTrusted, sourceAddress } from './source-address.ts'
-import { bodyLimit, type ReadingCost, readMeasured } from './stranger-cost.ts'
-import { tenantQueues } from './tenant-queues.ts'
+import { bodyLimit, type ReadingCost, readMeasured, type StrangerCost, usualStrangerCost } from './stranger-cost.ts'
 import { compileValidator } from './validation.ts'
 import { Waits } from './waits.ts'
 
@@ -65,6 +64,10 @@ declare module 'fastify' {
     problem_code: ProblemCode | null
     /** Once the body has been read. */
     reading: ReadingCost | undefined
+    /** The tenant that pays for what it takes, once that is known. */
+    paid_by: string | undefined
+    /** When the answer began to be written. */
+    written_from: number
   }
   interface FastifyInstance {
     /** A second wish to stop: ends the grace of a drain under way. */
@@ -107,6 +110,8 @@ export interface ServerParts extends Rails {
   readonly drain_seconds?: number
   /** How the bytes of a body become a value. */
   readonly parseJson?: typeof parseStrictJson
+  /** What a stranger may send, and what they pay for it. */
+  readonly stranger?: StrangerCost
   /** How long a connection may take to send its request. */
   readonly slowness?: Slowness
 }
@@ -125,6 +130,9 @@ const clientErrors: Record<string, 'headers_too_large' | 'request_timeout'> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
+
+/** What every request takes is not counted: a decision is read and written in less. */
+const free_ms = 0.1
 
 const createInstance = (parts: ServerParts, observers: Observers): FastifyInstance => {
   const { headers_ms, request_ms, checked_every_ms } = parts.slowness ?? allowedSlowness
@@ -198,7 +206,7 @@ const identifyingWith =
 /** Builds the server from its parts; whoever passes broken parts gets a broken server, and no other switch exists. */
 export const createServer = async (parts: ServerParts): Promise<FastifyInstance> => {
   for (const { operation } of parts.answers) requireDeclared(operation)
-  const { listener = 'api' } = parts
+  const { listener = 'api', stranger = usualStrangerCost } = parts
   const identify = identifyingWith(parts)
   // Nothing that ends TLS may stand before the nodes' listener, so no proxy can speak for anybody there.
   const isTrusted = (listener === 'api' && parts.isTrustedProxy) || (() => false)
@@ -212,7 +220,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   const methodsAt = allowedMethods(app)
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)
-  const { count: countRequest, requireWorthReading } = requestCounter()
+  const { count: countRequest, requireWorthReading } = requestCounter(stranger)
   app.setErrorHandler(async (error, request, reply) => {
     try {
       await countNobodys(request, asProblem(error), countRequest)
@@ -231,6 +239,8 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.decorateRequest('fresh')
   app.decorateRequest('requireStill')
   app.decorateRequest('reading')
+  app.decorateRequest('paid_by')
+  app.decorateRequest('written_from', 0)
   const waits = new Waits()
   // Before the grace: whoever waits is answered, and waits elsewhere.
   app.addHook('preClose', async () => waits.endAll())
@@ -297,6 +307,17 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     }
     if (operation.body) requireMedia(operation, request.headers)
   })
+  // Reading the body and writing the answer is done in one go each: the tenant pays for them afterwards.
+  app.addHook('preSerialization', (request, _reply, payload, done) => {
+    request.written_from = performance.now()
+    done(null, payload)
+  })
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    const { paid_by, written_from, reading } = request
+    const took_ms = (written_from === 0 ? 0 : performance.now() - written_from) + (reading?.milliseconds ?? 0)
+    if (paid_by !== undefined && took_ms > free_ms) parts.bulkheads.turns.charge(paid_by, took_ms)
+    done(null, payload)
+  })
   // Answered before the whole body came: what still comes must be neither awaited nor answered a second time.
   app.addHook('onSend', (request, reply, payload, done) => {
     if (!request.raw.complete) reply.header('connection', 'close')
@@ -332,9 +353,8 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     throw new Problem('method_not_allowed')
   })
 
-  const queues = tenantQueues(parts.queue_wait_ms)
   for (const each of parts.answers)
-    if (each.operation.listener === listener) mount(app, each, { ...parts, metrics: observers.metrics, countRequest, queues, waits })
+    if (each.operation.listener === listener) mount(app, each, { ...parts, metrics: observers.metrics, countRequest, waits, stranger })
   // What anybody may read is read at the other door.
   if (listener === 'nodes') return app
   for (const document of parts.documents ?? []) serveDocument(app, document, { fresh: parts.fresh, countRequest })

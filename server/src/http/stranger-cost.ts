@@ -7,7 +7,7 @@ export const strangerBodyLimit = 16 * 1024
 
 const isOfStranger = ({ identified_by }: Operation): boolean => identified_by === 'credential' || identified_by === 'client'
 
-export const bodyLimitOf = (operation: Operation): number => (isOfStranger(operation) ? strangerBodyLimit : bodyLimit)
+const bodyLimitOf = (operation: Operation): number => (isOfStranger(operation) ? strangerBodyLimit : bodyLimit)
 
 /** What reading a body took. */
 export interface ReadingCost {
@@ -23,6 +23,13 @@ const ordinaryMs = 5
 /** How many requests a request counts for: one, and one more for each KiB that was read, and for each millisecond where it took many. */
 export const requestsIn = ({ bytes, milliseconds }: ReadingCost): number =>
   1 + Math.floor(bytes / bytesOfOne) + (milliseconds > ordinaryMs ? Math.floor(milliseconds) : 0)
+
+/** What a stranger may send, and what they pay for it. */
+export interface StrangerCost {
+  readonly bodyLimitOf: (operation: Operation) => number
+  readonly requestsIn: (reading: ReadingCost) => number
+}
+export const usualStrangerCost: StrangerCost = { bodyLimitOf, requestsIn }
 
 /** Reads a body, and notes what that took, also where it is refused. */
 export const readMeasured = (

@@ -1,11 +1,14 @@
 import { Problem } from '../kernel/problem.ts'
 
-/** Of the ten connections of a pool one tenant has at most so many. What changes in a tenant waits for the end of its audit chain anyway. */
-const most_at_once = 4
+/**
+ * Of the ten connections of a pool each tenant has one, and a few have more: of those so many are lent, to all tenants together. What changes
+ * in a tenant waits for the end of its audit chain anyway.
+ */
+const most_lent = 2
 /** Whoever comes when so many wait is refused at once. */
 const most_waiting = 500
 /** As long as a statement may take. */
-const usual_queue_wait_ms = 5000
+export const usual_queue_wait_ms = 5000
 
 interface Queue {
   under_way: number
@@ -20,9 +23,11 @@ const late = () => new Problem('dependency_unavailable', undefined, new Error('t
  */
 export const tenantQueues = (wait_ms = usual_queue_wait_ms) => {
   const queues = new Map<string, Queue>()
+  let lent = 0
 
   const turnIn = async (queue: Queue): Promise<void> => {
-    if (queue.under_way < most_at_once) {
+    if (queue.under_way === 0 || lent < most_lent) {
+      if (queue.under_way > 0) lent += 1
       queue.under_way += 1
       return
     }
@@ -37,21 +42,44 @@ export const tenantQueues = (wait_ms = usual_queue_wait_ms) => {
     await promise.finally(() => clearTimeout(timer))
   }
 
+  /** Of those that have waited: what is lent goes from tenant to tenant. */
+  const wakeOne = (queue: Queue): boolean => {
+    const [next] = queue.waiting
+    if (!next) return false
+    queue.waiting.delete(next)
+    next()
+    return true
+  }
+
+  const leave = (tenant: string, queue: Queue): void => {
+    // The one that each tenant has is handed on within it: the count stays.
+    if (queue.under_way === 1) {
+      if (wakeOne(queue)) return
+      queue.under_way = 0
+      queues.delete(tenant)
+      return
+    }
+    queue.under_way -= 1
+    lent -= 1
+    for (const [other, each] of queues) {
+      if (each.under_way === 0 || !wakeOne(each)) continue
+      each.under_way += 1
+      lent += 1
+      // To the end, so that the next one is another's.
+      queues.delete(other)
+      queues.set(other, each)
+      return
+    }
+  }
+
   return async <T>(tenant: string, act: () => Promise<T>): Promise<T> => {
     const queue: Queue = queues.get(tenant) ?? { under_way: 0, waiting: new Set() }
-    queues.set(tenant, queue)
+    if (!queues.has(tenant)) queues.set(tenant, queue)
     await turnIn(queue)
     try {
       return await act()
     } finally {
-      const [next] = queue.waiting
-      if (next) {
-        queue.waiting.delete(next)
-        next()
-      } else {
-        queue.under_way -= 1
-        if (queue.under_way === 0) queues.delete(tenant)
-      }
+      leave(tenant, queue)
     }
   }
 }

@@ -1,8 +1,9 @@
 import type { Operation } from '@gatehouse/contract/operation'
 import { newTrail, type Work } from '../work/work.ts'
 import { Again, type Asked, type Waiting } from './answer.ts'
-import type { Asking, Outer, Rails } from './asking.ts'
+import type { Asking, Outer } from './asking.ts'
 import { requireTrail } from './invariants.ts'
+import type { Recorder } from './record-refusal.ts'
 
 /** What ends the waits under way. */
 export class Waits {
@@ -23,7 +24,7 @@ export class Waits {
   }
 }
 
-export interface WaitParts extends Pick<Rails, 'database' | 'append'> {
+export interface WaitParts extends Recorder {
   readonly operation: Operation
 }
 export type WaitingOf = Waiting<Asking['params'], Asking['query'], unknown, unknown>

@@ -492,6 +492,67 @@ describe('the former holder of an address', () => {
     expect((await live.ask(null, listMyInvitations, { ...holders })).body.items).toHaveLength(1)
   })
 
+  const acceptedBy = async (invitation_id: string, token: { headers: { authorization: string } }) =>
+    (await live.ask(null, acceptInvitation, { body: { invitation_id }, ...token })).status
+  const silent = async (name: string, issued_at: number) => {
+    const claims = live.issuer.claims(issued_at, { sub: name, preferred_username: name, exp: issued_at + 3600 })
+    return { headers: { authorization: `Bearer ${await signText(live.issuer.key, JSON.stringify(claims))}` } }
+  }
+
+  test('RP-33 I2 invitation.accept: the former holder shows no later address, or none at all → 404, the new holder accepts', async () => {
+    const here = await world()
+    const [former, holder] = [word('former'), word('holder')]
+    const email = `${former}@mail.example`
+    const older = await said(former, now - 90, email)
+    await live.ask(null, readMe, { ...older })
+    const holders = await said(holder, now - 30, email.toUpperCase())
+    await live.ask(null, readMe, { ...holders })
+    const invited = (await invite(here.owner, here.path, email, 'tenant_member')).body.invitation.id
+    for (const token of [older, await silent(former, now - 10), await silent(former, now - 100)])
+      expect(await acceptedBy(invited, token)).toBe(404)
+    expect(await acceptedBy(invited, holders)).toBe(200)
+  })
+
+  test('RP-33 I2 invitation.accept: the former holder signs in for the first time after the new one, with an older token → 404', async () => {
+    const here = await world()
+    const [former, holder] = [word('former'), word('holder')]
+    const email = `${former}@mail.example`
+    const holders = await said(holder, now - 30, email)
+    await live.ask(null, readMe, { ...holders })
+    const invited = (await invite(here.owner, here.path, email, 'tenant_member')).body.invitation.id
+    const older = await said(former, now - 90, email)
+    expect(await acceptedBy(invited, older)).toBe(404)
+    // The same by somebody who is known here already.
+    const known = word('known')
+    await live.ask(null, readMe, { ...(await silent(known, now - 100)) })
+    expect(await acceptedBy(invited, await said(known, now - 80, email))).toBe(404)
+    expect(await acceptedBy(invited, holders)).toBe(200)
+  })
+
+  test('RP-33 invitation.accept: ten first requests of one person at once → the address is theirs', async () => {
+    const here = await world()
+    const name = word('first')
+    const email = `${name}@mail.example`
+    const token = await said(name, now - 30, email)
+    await Promise.all(Array.from({ length: 10 }, () => live.ask(null, readMe, { ...token })))
+    const invited = (await invite(here.owner, here.path, email, 'tenant_member')).body.invitation.id
+    expect(await acceptedBy(invited, token)).toBe(200)
+  })
+
+  test('RP-33 invitation.accept: the address comes back to its former holder → a later token of theirs accepts, and an earlier one of the other does not', async () => {
+    const here = await world()
+    const [one, other] = [word('one'), word('other')]
+    const email = `${one}@mail.example`
+    await live.ask(null, readMe, { ...(await said(one, now - 90, email)) })
+    const between = await said(other, now - 60, email)
+    await live.ask(null, readMe, { ...between })
+    const back = await said(one, now - 30, email)
+    await live.ask(null, readMe, { ...back })
+    const invited = (await invite(here.owner, here.path, email, 'tenant_member')).body.invitation.id
+    expect(await acceptedBy(invited, between)).toBe(404)
+    expect(await acceptedBy(invited, back)).toBe(200)
+  })
+
   test('RP-33 I2 sign-in: a token that confirmed the address → one issued before it moves nothing, on any process', async () => {
     const name = word('confirmed')
     const [first, between, last] = [

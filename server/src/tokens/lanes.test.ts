@@ -106,3 +106,22 @@ test('TI-23 many tenants that are held up do not keep one from its turn that is 
   vi.advanceTimersByTime(501)
   await Promise.all(stuck)
 })
+
+test('HO-11 TI-23 many tenants write by themselves and nobody knows yet who is held up → four connections at a time', async () => {
+  const { within, alone } = tenantLanes()
+  let [under_way, most] = [0, 0]
+  const counting: Way<Job> = {
+    attempt: async (jobs, _lock_wait_ms, outcomes) => {
+      under_way += 1
+      most = Math.max(most, under_way)
+      await new Promise((resolve) => setImmediate(resolve))
+      under_way -= 1
+      for (const job of jobs) outcomes.set(job, { is_committed: true })
+    },
+    most_jobs: 1,
+    most_runs: 3,
+  }
+  const tenants = Array.from({ length: 12 }, (_, n) => `t${n}`)
+  await Promise.all(tenants.map((tenant) => within(tenant, (lane) => alone(counting, { lane, until: soon() }))))
+  expect(most).toBe(4)
+})

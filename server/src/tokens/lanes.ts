@@ -46,7 +46,7 @@ export const late = () => new Problem('dependency_unavailable', undefined, new E
 export const tenantLanes = ({ most_jobs = 2000 } = {}) => {
   const lanes = new Map<string, Lane>()
   // Few of the pool's connections wait for locks, however many tenants are held up.
-  const queues = { together: <T>(act: () => Promise<T>) => act(), apart: turns(3), held_up: turns(2) }
+  const queues = { together: turns(4), apart: turns(3), held_up: turns(2) }
 
   const run = async <J extends Job>(lane: Lane, attempt: Attempt<J>, jobs: readonly J[]): Promise<Outcome[]> => {
     const outcomes = new Map<J, Outcome>()

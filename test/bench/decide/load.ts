@@ -18,13 +18,12 @@ export interface Figures {
 
 const endOfHead = Buffer.from('\r\n\r\n')
 
-/** How long the first answer in these bytes is, if it is whole; both servers say the length of the body. */
+/** How long the first answer in these bytes is, once its head is there; both servers say the length of the body. */
 const answerLength = (bytes: Buffer): number | undefined => {
   const head = bytes.indexOf(endOfHead)
   if (head < 0) return undefined
   const length = /content-length: (\d+)/i.exec(bytes.toString('latin1', 0, head))?.[1]
-  const whole = head + endOfHead.length + Number(length ?? 0)
-  return bytes.length >= whole ? whole : undefined
+  return head + endOfHead.length + Number(length ?? 0)
 }
 
 const run = async ({ port, requests, connections, seconds }: Plan): Promise<Figures> => {
@@ -38,7 +37,9 @@ const run = async ({ port, requests, connections, seconds }: Plan): Promise<Figu
     new Promise<void>((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
       let sent = 0
-      let heard = Buffer.alloc(0)
+      let heard: Buffer[] = []
+      let size = 0
+      let length: number | undefined
       const send = () => {
         sent = performance.now()
         socket.write(lines[next++ % lines.length]!)
@@ -46,14 +47,21 @@ const run = async ({ port, requests, connections, seconds }: Plan): Promise<Figu
       socket.on('connect', send)
       socket.on('error', reject)
       socket.on('data', (bytes) => {
-        heard = heard.length === 0 ? bytes : Buffer.concat([heard, bytes])
-        const length = answerLength(heard)
-        if (length === undefined) return
+        // An export has megabytes: they are joined only until the head is there.
+        heard.push(bytes)
+        size += bytes.length
+        if (length === undefined) {
+          if (heard.length > 1) heard = [Buffer.concat(heard)]
+          length = answerLength(heard[0]!)
+        }
+        if (length === undefined || size < length) return
         const now = performance.now()
         times.push(now - sent)
-        const status = heard.toString('latin1', 9, 12)
+        const status = heard[0]!.toString('latin1', 9, 12)
         statuses[status] = (statuses[status] ?? 0) + 1
-        heard = heard.subarray(length)
+        heard = []
+        size = 0
+        length = undefined
         if (now < until) send()
         else socket.end(() => resolve())
       })
