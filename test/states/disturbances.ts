@@ -127,7 +127,20 @@ export const disturbancesOn = (live: LiveServer, { done }: Stage): Readonly<Reco
       }
     },
     'its role is disabled': onRole('role.disable', { mode: 'block_all_now' }),
-    'its role is being phased out': onRole('role.disable', { mode: 'block_new_only' }),
+    'its role is being phased out': async (asking) => {
+      const phaseOut = await onRole('role.disable', { mode: 'block_new_only' })(asking)
+      if (!phaseOut) return null
+      return async () => {
+        // A policy says how long that takes; another case may have ended its value since.
+        await live.sql(
+          `insert into policy_values (id, key, scope_type, value, version, created_at)
+           select gen_random_uuid(), $1, 'global', '3600', 1 + coalesce(max(version), 0), now() from policy_values where key = $1 and scope_type = 'global'
+           having count(*) filter (where replaced_at is null) = 0`,
+          ['authorization.role_disable_grace_window_seconds'],
+        )
+        return phaseOut()
+      }
+    },
     'its role is deleted': onRole('role.delete', {}, ({ params }) => params.invitation_id !== undefined || params.binding_id === undefined),
     'its role has another version': onRole('role.update', { permissions: ['storage.read'] }),
     'its role is no longer for accounts': onRole('role.update', { is_assignable_to_service_accounts: false }),
