@@ -33,7 +33,10 @@ export const ProblemDetails = Type.Object(
     position: maybe(
       Type.Object(
         { line: Type.Integer(), column: Type.Integer(), byte: Type.Integer() },
-        { description: 'Where malformed JSON stops being JSON; line and column begin with 1, the byte with 0. Columns are counted in characters.' },
+        {
+          description:
+            'Where malformed JSON stops being JSON; line and column begin with 1, the byte with 0. Columns are counted in characters.',
+        },
       ),
     ),
     permissions: maybe(Type.Array(Type.String(), { description: 'The permissions that stand in the way.' })),

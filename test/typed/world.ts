@@ -42,8 +42,11 @@ export const freshWorld = async () => {
     await ended
     rmSync(folder, { recursive: true, force: true })
   }
-  for (const until = performance.now() + 120_000; !said.includes('Ctrl-C stops everything'); await sleep(50))
-    if (child.exitCode !== null || performance.now() > until) throw new Error(`The world did not come up:\n${said}`)
+  for (const until = performance.now() + 120_000; !said.includes('Ctrl-C stops everything'); await sleep(50)) {
+    if (child.exitCode === null && performance.now() < until) continue
+    await stop()
+    throw new Error(`The world did not come up:\n${said}`)
+  }
 
   const here: Readonly<Record<string, string>> = {
     ':8090': `:${api}`,

@@ -326,7 +326,12 @@ describe('the record of a refusal', () => {
       { requested_actor_type: 'workload', asked_actor_type: 'workload' },
     ],
     ['audience', (sa) => sa.ask({ ...told, audience: 'nowhere' }), 'validation_error', { audience: null, asked_audience: 'nowhere' }],
-    ['scope', (sa) => sa.ask({ ...told, scope: 'platform.admin' }), 'scope_mismatch', { scope: 'platform.admin', asked_scope: 'platform.admin' }],
+    [
+      'scope',
+      (sa) => sa.ask({ ...told, scope: 'platform.admin' }),
+      'scope_mismatch',
+      { scope: 'platform.admin', asked_scope: 'platform.admin' },
+    ],
     [
       'policy',
       (sa) => withoutPolicy('auth.iam_token_issuer.max_ttl_seconds', () => sa.ask(told)),
