@@ -9,8 +9,7 @@ const root = join(import.meta.dirname, '../..')
 const ours = /^(?:GATEHOUSE_|DATABASE_|VITEST|NODE_ENV)/
 const outside = () => Object.fromEntries(Object.entries(process.env).filter(([name]) => !ours.test(name)))
 
-/** A new development world, as `npm start` makes it, on ports of its own; and how its documents are spelt here. */
-export const freshWorld = async () => {
+const worldOnFreePorts = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-typed-'))
   chmodSync(folder, 0o711)
   const state = join(folder, 'state')
@@ -42,8 +41,11 @@ export const freshWorld = async () => {
     await ended
     rmSync(folder, { recursive: true, force: true })
   }
-  for (const until = performance.now() + 120_000; !said.includes('Ctrl-C stops everything'); await sleep(50))
-    if (child.exitCode !== null || performance.now() > until) throw new Error(`The world did not come up:\n${said}`)
+  for (const until = performance.now() + 120_000; !said.includes('Ctrl-C stops everything'); await sleep(50)) {
+    if (child.exitCode === null && performance.now() < until) continue
+    await stop()
+    throw new Error(`The world did not come up:\n${said}`)
+  }
 
   const here: Readonly<Record<string, string>> = {
     ':8090': `:${api}`,
@@ -62,4 +64,15 @@ export const freshWorld = async () => {
     spelt: (command: string) => Object.entries(here).reduce((text, [usual, own]) => text.replaceAll(usual, own), command),
     stop,
   }
+}
+
+/** A new development world, as `npm start` makes it, on ports of its own; and how its documents are spelt here. */
+export const freshWorld = async (): ReturnType<typeof worldOnFreePorts> => {
+  for (let tries = 1; ; tries += 1)
+    try {
+      return await worldOnFreePorts()
+    } catch (error) {
+      // Somebody else may take a port between the moment that it was found free and the start.
+      if (tries === 5 || !`${error}`.includes('taken by another process')) throw error
+    }
 }

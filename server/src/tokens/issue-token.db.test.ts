@@ -326,7 +326,12 @@ describe('the record of a refusal', () => {
       { requested_actor_type: 'workload', asked_actor_type: 'workload' },
     ],
     ['audience', (sa) => sa.ask({ ...told, audience: 'nowhere' }), 'validation_error', { audience: null, asked_audience: 'nowhere' }],
-    ['scope', (sa) => sa.ask({ ...told, scope: 'platform.admin' }), 'scope_mismatch', { scope: 'platform.admin' }],
+    [
+      'scope',
+      (sa) => sa.ask({ ...told, scope: 'platform.admin' }),
+      'scope_mismatch',
+      { scope: 'platform.admin', asked_scope: 'platform.admin' },
+    ],
     [
       'policy',
       (sa) => withoutPolicy('auth.iam_token_issuer.max_ttl_seconds', () => sa.ask(told)),
@@ -361,6 +366,7 @@ describe('the record of a refusal', () => {
       audience: 'gpuaas-api',
       asked_audience: 'gpuaas-api',
       scope: 'allocation.create allocation.read',
+      asked_scope: 'allocation.create allocation.read',
       resource_type: 'project',
       resource_id: home.project_id,
       expires_at: null,

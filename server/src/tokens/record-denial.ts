@@ -36,10 +36,11 @@ export interface Denial {
 type Asker = Pick<Work, 'correlation_id' | 'source_ip'>
 
 /** What the request named, whatever the credential is bound to. */
-const askedIn = ({ audience, actor_type, actor_id, org_id, project_id, resource_type, resource_id }: TokenRequest) =>
+const askedIn = ({ audience, scope, actor_type, actor_id, org_id, project_id, resource_type, resource_id }: TokenRequest) =>
   Object.fromEntries(
     Object.entries({
       asked_audience: audience === undefined ? undefined : askedWord(audience),
+      asked_scope: scope === undefined ? undefined : normaliseScope(scope).join(' '),
       asked_actor_type: actor_type,
       asked_actor_id: actor_id,
       asked_org_id: org_id,
