@@ -1,10 +1,11 @@
-import { actorTypes } from '@gatehouse/contract/operation'
+import { type ActorType, actorTypes } from '@gatehouse/contract/operation'
 import { isAction } from '../authz/actions.ts'
+import { carriedInTokens } from '../authz/carried-keys.ts'
 import type { PolicyKey } from '../policies/policy-definitions.ts'
 
 /** Why a value of the right type means nothing. */
 export interface Fault {
-  readonly detail: 'empty' | 'unknown_class' | 'unknown_key' | 'malformed_audience' | 'repeated'
+  readonly detail: 'empty' | 'unknown_class' | 'unknown_key' | 'unfit_key' | 'malformed_audience' | 'repeated'
   readonly value?: string
   readonly allowed?: string[]
 }
@@ -22,7 +23,8 @@ const repeatedIn = (list: readonly string[]): Fault | undefined => {
 const audience = /^[!-~]{1,200}$/
 
 const faultOfAudiences = (list: readonly string[]): Fault | undefined => {
-  const value = list.find((each) => !audience.test(each))
+  // A star is no pattern here: it would be an audience of that name, and nobody's.
+  const value = list.find((each) => !audience.test(each) || each === every_key)
   if (list.length === 0) return { detail: 'empty' }
   return value === undefined ? repeatedIn(list) : { detail: 'malformed_audience', value: value.slice(0, 100) }
 }
@@ -35,6 +37,10 @@ const faultOfScopes = (map: Readonly<Record<string, readonly string[]>>): Fault 
     if (keys.length === 0) return { detail: 'empty', value: name }
     const unknown = keys.find((key) => key !== every_key && !isAction(key))
     if (unknown !== undefined) return { detail: 'unknown_key', value: unknown.slice(0, 100) }
+    const carried = carriedInTokens(name as ActorType)
+    const unfit = keys.find((key) => key !== every_key && !carried.has(key))
+    if (unfit !== undefined) return { detail: 'unfit_key', value: unfit, allowed: [every_key, ...carried].sort() }
+    if (keys.includes(every_key) && keys.length > 1) return { detail: 'repeated', value: every_key }
     const repeated = repeatedIn(keys)
     if (repeated) return repeated
   }

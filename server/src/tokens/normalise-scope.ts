@@ -1,20 +1,6 @@
-import { actions, delegatedKeys, isAction, membershipKeys, operatorKeys } from '../authz/actions.ts'
+import { actions, isAction } from '../authz/actions.ts'
+import { carriedInTokens } from '../authz/carried-keys.ts'
 import type { MachineClass } from './machine-class.ts'
-
-/** What being in a project gives there, to a machine as to a person. */
-export const keysOfBelonging: readonly string[] = Object.entries(membershipKeys).flatMap(([key, where]) =>
-  where === 'project' ? [key] : [],
-)
-
-const fitForServiceAccounts = Object.entries(actions).flatMap(([key, { fit_for_service_accounts: is_fit }]) => (is_fit ? [key] : []))
-
-/** What a token of a class can carry at all. A class that is not here has nothing to carry yet. */
-const carried: Partial<Record<MachineClass, ReadonlySet<string>>> = {
-  service_account: new Set([...fitForServiceAccounts, ...keysOfBelonging]),
-  shared_runtime_operator: new Set([...operatorKeys, ...Object.values(delegatedKeys)]),
-}
-const nothing: ReadonlySet<string> = new Set()
-export const carriedBy = (actor_type: MachineClass): ReadonlySet<string> => carried[actor_type] ?? nothing
 
 /** Only what can be a key at all has its case changed: other scripts have letters whose small form is one of ours. */
 const spelled = /^[A-Za-z0-9_.]+$/
@@ -37,6 +23,6 @@ export const normaliseScope = (text: string): string[] => {
 /** `*` in a policy is all that the class can carry. */
 export const allowedFor = (actor_type: MachineClass, allowed: Readonly<Record<string, readonly string[]>>): ReadonlySet<string> => {
   const list = Object.hasOwn(allowed, actor_type) ? allowed[actor_type]! : []
-  const all = carriedBy(actor_type)
+  const all = carriedInTokens(actor_type)
   return list.includes('*') ? all : new Set(list.filter((key) => all.has(key)))
 }

@@ -1,3 +1,4 @@
+import { keysOfBelonging } from '../authz/carried-keys.ts'
 import type { Facts } from '../authz/facts.ts'
 import type { Caller } from '../http/answer.ts'
 import { type Credential, wantCredential } from '../service-accounts/credential.ts'
@@ -6,7 +7,6 @@ import type { Actor } from '../work/work.ts'
 import { type CredentialClass, type Home, nowhere } from './credential-class.ts'
 import { type Claimed, credentialGate, type GateParts, type Prove } from './credential-gate.ts'
 import type { LastUses } from './last-uses.ts'
-import { keysOfBelonging } from './normalise-scope.ts'
 import type { Bound } from './token-policy.ts'
 
 /** An account lives in one project. */
