@@ -155,4 +155,26 @@ describe('the Host header', () => {
       expect(text).toContain('two_hosts')
     }
   })
+
+  test.for([
+    ['a list', 'x, y'],
+    ['a blank in it', 'x y'],
+    ['a user', 'me@x'],
+    ['a path', 'x/y'],
+    ['a port that is none', 'x:http'],
+  ])('HO-04 request whose host is %s → 400', async ([, host]) => {
+    for (const path of ['/healthz', '/api/v1/me', '/nowhere']) {
+      const { statuses, text } = await rawExchange(live.url, [`GET ${path} HTTP/1.1\r\nConnection: close\r\nHost: ${host}\r\n\r\n`])
+      expect([path, statuses]).toEqual([path, [400]])
+      expect(text).toContain('malformed_host')
+    }
+  })
+
+  test.for(['x', 'x:80', '[::1]:8090', '127.0.0.1', '', 'gate-house.example.com:'])(
+    'HO-04 request whose host is "%s" → answered',
+    async (host) => {
+      const { statuses } = await rawExchange(live.url, [`GET /healthz HTTP/1.1\r\nConnection: close\r\nHost: ${host}\r\n\r\n`])
+      expect(statuses).toEqual([200])
+    },
+  )
 })

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http'
 import type { Metrics } from '../telemetry/metrics.ts'
+import { isOneHost } from './read-request.ts'
 
 /** Metrics tell load and habits of tenants, so they have a listener of their own, which no public proxy needs to reach. */
 export const metricsListener = (metrics: Pick<Metrics, 'contentType' | 'text'>): Server => {
@@ -24,8 +25,7 @@ export const metricsListener = (metrics: Pick<Metrics, 'contentType' | 'text'>):
         })
         .end(text)
     const plain = 'text/plain; charset=utf-8'
-    // As on the other listeners: whoever stands before us may have read the other one.
-    if ((request.headersDistinct.host?.length ?? 0) > 1) return void answer(400, plain, 'Send one Host header.\n')
+    if (!isOneHost(request.rawHeaders, request.headers.host)) return void answer(400, plain, 'Send one Host header.\n')
     if (request.url?.split('?', 1)[0] !== '/metrics') return void answer(404, plain, 'Only /metrics is served here.\n')
     if (request.method !== 'GET') return void answer(405, plain, 'Ask with GET.\n', { allow: 'GET' })
     collected().then(

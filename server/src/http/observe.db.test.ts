@@ -182,7 +182,7 @@ describe('metrics', () => {
       expect([path, (await fetch(own + path)).status]).toEqual([path, 404])
     const posted = await fetch(`${own}/metrics`, { method: 'POST', body: 'x' })
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET'])
-    const { statuses } = await rawExchange(own, ['GET /metrics HTTP/1.1\r\nConnection: close\r\nHost: x\r\nhost: y\r\n\r\n'])
+    const { statuses } = await rawExchange(own, ['GET /metrics HTTP/1.1\r\nConnection: close\r\nHost: x\r\nHost: y\r\n\r\n'])
     expect(statuses).toEqual([400])
   })
 

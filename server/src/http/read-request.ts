@@ -49,9 +49,16 @@ export const requireOneAuthorization = (raw_headers: readonly string[]): void =>
   if (timesNamed(raw_headers, 'authorization') > 1) throw new Problem('invalid_request', { detail: 'two_credentials' })
 }
 
-/** The same of this one (RFC 9112, 3.2): a proxy might have chosen where to send the request by the other. */
-export const requireOneHost = (raw_headers: readonly string[]): void => {
+/** A name, an address or nothing, and a port: no blank, no list and no user (RFC 3986, 3.2). */
+const hostText = /^(?:\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+;=%-]*)(?::\d*)?$/
+
+export const isOneHost = (raw_headers: readonly string[], host: string | undefined): boolean =>
+  timesNamed(raw_headers, 'host') <= 1 && hostText.test(host ?? '')
+
+/** The same of this one (RFC 9112, 3.2): a proxy might have chosen where to send the request by the other, or by a part of it. */
+export const requireOneHost = (raw_headers: readonly string[], host: string | undefined): void => {
   if (timesNamed(raw_headers, 'host') > 1) throw new Problem('invalid_request', { detail: 'two_hosts' })
+  if (!isOneHost(raw_headers, host)) throw new Problem('invalid_request', { detail: 'malformed_host' })
 }
 
 /** A header that was sent twice is two texts, of which neither is meant. */

@@ -277,7 +277,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     const { operation } = request
     // First of all: whatever is refused from here on is counted, under a limit that is read.
     if (operation) request.fresh = parts.fresh.forRequest()
-    requireOneHost(request.raw.rawHeaders)
+    requireOneHost(request.raw.rawHeaders, request.headers.host)
     // Node would refuse this itself, without an id or a body.
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') throw new Problem('invalid_request')
     // Pragma is for caches from before the other header.

@@ -70,6 +70,8 @@ test.for([
   [''],
   ['fe80::1%eth0/64'],
   ['10.0.0.0/08'],
+  ['::ffff:10.0.0.1'],
+  ['::ffff:a00:0/120'],
 ])('PR-04 trusted proxies: %j → refused', ([range]) => {
   expect(trustedProxies(['10.0.0.1', range!])).toBeUndefined()
 })

@@ -27,6 +27,8 @@ export const trustedProxies = (ranges: readonly string[]): IsTrusted | undefined
     const family = isIP(address)
     const longest = family === 6 ? 128 : 32
     const length = prefix === undefined ? longest : /^[1-9]\d{0,2}$/.test(prefix) ? Number(prefix) : 0
+    // A peer is compared in its IPv4 form, so a range of IPv4 addresses that is written as IPv6 would match nobody.
+    if (family === 6 && isIP(canonical(address)) === 4) return undefined
     if (family === 0 || address.includes('%') || more.length > 0 || length < 1 || length > longest) return undefined
     lists[family as 4 | 6].addSubnet(address, length, family === 6 ? 'ipv6' : 'ipv4')
   }

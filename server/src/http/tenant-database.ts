@@ -13,7 +13,7 @@ export interface Bulkheads {
 
 export const bulkheads = (turns: TenantTurns = tenantTurns(), wait_ms: number = usual_queue_wait_ms): Bulkheads => ({
   turns,
-  queues: tenantQueues(wait_ms),
+  queues: tenantQueues(wait_ms, turns.mayBorrow),
   heldUp: heldUpTenants(wait_ms),
   wait_ms,
 })

@@ -73,3 +73,21 @@ test('M5 HO-11 queues: six tenants with ten each under way → one each, two mor
   }
   await expect.poll(() => began.length).toBe(60)
 })
+
+test('M5 queues: a tenant is past its share → it borrows no connection, and what it gives back is its own', async () => {
+  const within = tenantQueues(60_000, (tenant) => tenant !== 'noisy')
+  const began: number[] = []
+  const locks = Array.from({ length: 3 }, held)
+  const all = locks.map(({ promise }, n) =>
+    within('noisy', () => {
+      began.push(n)
+      return promise
+    }),
+  )
+  const other = Array.from({ length: 3 }, () => within('quiet', async () => 'answered'))
+  expect(await Promise.all(other)).toHaveLength(3)
+  expect(began).toEqual([0])
+  for (const { release } of locks) release()
+  await Promise.all(all)
+  expect(began).toEqual([0, 1, 2])
+})

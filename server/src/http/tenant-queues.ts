@@ -21,12 +21,12 @@ const late = () => new Problem('dependency_unavailable', undefined, new Error('t
  * Bulkheads: transactions of one tenant share a few connections of the pool. Where somebody holds a lock of that tenant, its requests wait
  * here, without a connection, and everybody else's go on.
  */
-export const tenantQueues = (wait_ms = usual_queue_wait_ms) => {
+export const tenantQueues = (wait_ms = usual_queue_wait_ms, mayBorrow: (tenant: string) => boolean = () => true) => {
   const queues = new Map<string, Queue>()
   let lent = 0
 
-  const turnIn = async (queue: Queue): Promise<void> => {
-    if (queue.under_way === 0 || lent < most_lent) {
+  const turnIn = async (tenant: string, queue: Queue): Promise<void> => {
+    if (queue.under_way === 0 || (lent < most_lent && mayBorrow(tenant))) {
       if (queue.under_way > 0) lent += 1
       queue.under_way += 1
       return
@@ -62,7 +62,7 @@ export const tenantQueues = (wait_ms = usual_queue_wait_ms) => {
     queue.under_way -= 1
     lent -= 1
     for (const [other, each] of queues) {
-      if (each.under_way === 0 || !wakeOne(each)) continue
+      if (each.under_way === 0 || !mayBorrow(other) || !wakeOne(each)) continue
       each.under_way += 1
       lent += 1
       // To the end, so that the next one is another's.
@@ -75,7 +75,7 @@ export const tenantQueues = (wait_ms = usual_queue_wait_ms) => {
   return async <T>(tenant: string, act: () => Promise<T>): Promise<T> => {
     const queue: Queue = queues.get(tenant) ?? { under_way: 0, waiting: new Set() }
     if (!queues.has(tenant)) queues.set(tenant, queue)
-    await turnIn(queue)
+    await turnIn(tenant, queue)
     try {
       return await act()
     } finally {

@@ -24,6 +24,7 @@ const payerOf = (tenant: string) => {
   return `request ${requests}`
 }
 const breakable: TenantTurns = {
+  mayBorrow: frozen.mayBorrow,
   each: (items, limit_ms, tenantOf, make) => frozen.each(items, limit_ms, (item) => payerOf(tenantOf(item)), make),
   enter: (tenant, limit_ms) => frozen.enter(payerOf(tenant), limit_ms),
   // The noisy tenant alone pays: what others take on a busy machine must not use up their share.

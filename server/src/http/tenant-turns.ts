@@ -230,6 +230,8 @@ export const tenantTurns = (pause: (ms: number) => Promise<unknown> = pauseFor) 
       charge(tenant, request_ms)
     },
     charge,
+    /** Whether it may have more than one connection: not while it is past its share and others ask. */
+    mayBorrow: (tenant: string): boolean => isAlone() || allowanceOf(tenant).queues_until <= performance.now(),
     payer: (tenant: string, limit_ms: number): Payer => ({
       charge: (ms) => charge(tenant, ms),
       chargeStatement: (ms) => charge(tenant, Math.min(ms, most_statement_ms) * database_share),

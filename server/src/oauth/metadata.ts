@@ -1,11 +1,11 @@
 import { introspectToken, issueOAuthToken, revokeOAuthToken } from '@gatehouse/contract/oauth'
 import { assertionAlgorithms, proofAlgorithms } from '@gatehouse/contract/proofs'
+import { carriedInTokens } from '../authz/carried-keys.ts'
 import type { Wanted } from '../epochs/fresh.ts'
 import type { PublicDocument } from '../http/documents.ts'
 import { Problem } from '../kernel/problem.ts'
 import type { KeySet } from '../keys/key-set.ts'
 import { policyIn, wantPolicy } from '../policies/read-policy.ts'
-import { carriedBy } from '../tokens/normalise-scope.ts'
 
 const claims_supported = [
   ...['iss', 'sub', 'aud', 'exp', 'iat', 'jti', 'client_id', 'cnf', 'act', 'scope'],
@@ -29,7 +29,7 @@ const aboutServer = (url: string, { client_methods, grants }: Supported) => ({
   introspection_endpoint: `${url}${introspectToken.path}`,
   revocation_endpoint: `${url}${revokeOAuthToken.path}`,
   jwks_uri: `${url}/.well-known/jwks.json`,
-  scopes_supported: [...new Set([...carriedBy('service_account'), ...carriedBy('shared_runtime_operator')])].sort(),
+  scopes_supported: [...new Set([...carriedInTokens('service_account'), ...carriedInTokens('shared_runtime_operator')])].sort(),
   grant_types_supported: grants,
   token_endpoint_auth_methods_supported: client_methods,
   // A token is a way to say who one is, too; only of introspection have metadata a word for that.

@@ -1,18 +1,17 @@
-import { actorTypes } from '@gatehouse/contract/operation'
+import { type ActorType, actorTypes } from '@gatehouse/contract/operation'
 import { isAction } from '../authz/actions.ts'
-import { carriedKeys } from '../authz/carried-keys.ts'
+import { carriedInTokens } from '../authz/carried-keys.ts'
 import type { PolicyKey } from '../policies/policy-definitions.ts'
 
 /** Why a value of the right type means nothing. */
 export interface Fault {
-  readonly detail: 'empty' | 'unknown_class' | 'unknown_key' | 'key_not_carried' | 'malformed_audience' | 'repeated'
+  readonly detail: 'empty' | 'unknown_class' | 'unknown_key' | 'unfit_key' | 'malformed_audience' | 'repeated'
   readonly value?: string
   readonly allowed?: string[]
 }
 
 /** Whom tokens are issued to: people bring their own. */
 const classes = actorTypes.filter((type) => type !== 'user')
-const isClass = (name: string): name is (typeof classes)[number] => classes.some((each) => each === name)
 const every_key = '*'
 
 const repeatedIn = (list: readonly string[]): Fault | undefined => {
@@ -24,8 +23,8 @@ const repeatedIn = (list: readonly string[]): Fault | undefined => {
 const audience = /^[!-~]{1,200}$/
 
 const faultOfAudiences = (list: readonly string[]): Fault | undefined => {
-  // A star means "all" among scopes; here it would be an audience of that name, and no other would be allowed.
-  const value = list.find((each) => !audience.test(each) || each.includes('*'))
+  // A star is no pattern here: it would be an audience of that name, and nobody's.
+  const value = list.find((each) => !audience.test(each) || each.includes(every_key))
   if (list.length === 0) return { detail: 'empty' }
   return value === undefined ? repeatedIn(list) : { detail: 'malformed_audience', value: value.slice(0, 100) }
 }
@@ -34,13 +33,14 @@ const faultOfAudiences = (list: readonly string[]): Fault | undefined => {
 const faultOfScopes = (map: Readonly<Record<string, readonly string[]>>): Fault | undefined => {
   if (Object.keys(map).length === 0) return { detail: 'empty', allowed: classes }
   for (const [name, keys] of Object.entries(map)) {
-    if (!isClass(name)) return { detail: 'unknown_class', value: name.slice(0, 100), allowed: classes }
+    if (!classes.some((each) => each === name)) return { detail: 'unknown_class', value: name.slice(0, 100), allowed: classes }
     if (keys.length === 0) return { detail: 'empty', value: name }
     const unknown = keys.find((key) => key !== every_key && !isAction(key))
     if (unknown !== undefined) return { detail: 'unknown_key', value: unknown.slice(0, 100) }
-    // A list of keys that no token of the class can carry would stop their issue as an empty one does.
-    const foreign = keys.find((key) => key !== every_key && carriedKeys[name]?.has(key) === false)
-    if (foreign !== undefined) return { detail: 'key_not_carried', value: foreign, allowed: [...carriedKeys[name]!].sort() }
+    const carried = carriedInTokens(name as ActorType)
+    const unfit = keys.find((key) => key !== every_key && !carried.has(key))
+    if (unfit !== undefined) return { detail: 'unfit_key', value: unfit, allowed: [every_key, ...carried].sort() }
+    if (keys.includes(every_key) && keys.length > 1) return { detail: 'repeated', value: every_key }
     const repeated = repeatedIn(keys)
     if (repeated) return repeated
   }

@@ -252,9 +252,12 @@ describe('refused, and nothing changes', () => {
     ['a member of every object', scopes, { toString: ['*'] }, 'unknown_class'],
     ['a key that is not registered', scopes, { service_account: ['allocation.read', 'allocation.rede'] }, 'unknown_key'],
     ['a group of keys', scopes, { service_account: ['allocation.*'] }, 'unknown_key'],
-    ['a key that service accounts cannot carry', scopes, { service_account: ['allocation.read', 'platform.admin'] }, 'key_not_carried'],
-    ['a key that operators cannot carry', scopes, { shared_runtime_operator: ['allocation.create'] }, 'key_not_carried'],
+    ['a key that no account can hold', scopes, { service_account: ['allocation.read', 'platform.admin'] }, 'unfit_key'],
+    ['a key for a class that carries none', scopes, { node_agent: ['allocation.read'] }, 'unfit_key'],
+    ['a key that operators cannot carry', scopes, { shared_runtime_operator: ['allocation.create'] }, 'unfit_key'],
     ['a key twice', scopes, { service_account: ['*', '*'] }, 'repeated'],
+    ['every key and one more', scopes, { service_account: ['*', 'allocation.read'] }, 'repeated'],
+    ['a star for all audiences', audiences, ['*'], 'malformed_audience'],
   ] as const)(
     'TI-06 TI-08 policy set: %s → refused when written, recorded, and tokens are issued as before',
     async ([what, key, value, rule]) => {

@@ -60,6 +60,10 @@ export const skeletonOf = (name: string): string =>
     .replaceAll(/[^\p{L}]/gu, '')
     .replaceAll('rn', 'm')
     .replaceAll('vv', 'w')
+    // An l is an i by now: cl looks like d.
+    .replaceAll('ci', 'd')
+    .replaceAll('uu', 'w')
+    .replaceAll('nn', 'm')
 
 /** People say organization where the tables of roles say tenant. */
 const asTenants = (skeleton: string): string => skeleton.replace(/^(?:organi[zs]ations?|orgs?|tenants)(?=.)/, 'tenant')

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { carriedInTokens } from '../authz/carried-keys.ts'
 import { newId } from '../kernel/ids.ts'
 import type { Act } from '../work/work.ts'
 import { actingFor, actorsIn } from './act.ts'
 import { isWithin, narrowed, type Parent, untilEndOf } from './narrow.ts'
-import { carriedBy } from './normalise-scope.ts'
 import { type Bound, evaluateIssuance, type TokenPolicy } from './token-policy.ts'
 
-const keys = [...carriedBy('service_account')].sort().slice(0, 12)
+const keys = [...carriedInTokens('service_account')].sort().slice(0, 12)
 const own = 'gpuaas-api'
 const audiences = [own, 'gpuaas-storage', 'gpuaas-node']
 const [actor_id, org_id, project_id] = [newId('service_account'), newId('organization'), newId('project')]

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { processorMs } from '../../../test/cpu-time.ts'
 import { actions } from '../authz/actions.ts'
-import { allowedFor, carriedBy, normaliseScope } from './normalise-scope.ts'
+import { carriedInTokens } from '../authz/carried-keys.ts'
+import { allowedFor, normaliseScope } from './normalise-scope.ts'
 
 const keys = Object.keys(actions)
 const key = fc.constantFrom(...keys)
@@ -75,7 +76,7 @@ test('TI-09 T13 ten thousand items, or one that never ends, cost no more than re
 })
 
 test('TI-09 RP-24 a service account can carry what is fit for it and nothing else of tenants or the platform', () => {
-  const carried = [...carriedBy('service_account')]
+  const carried = [...carriedInTokens('service_account')]
   expect(carried).toContain('allocation.create')
   // What is judged with the tenant and is yet the project's own.
   expect(carried.filter((each) => actions[each as keyof typeof actions].tier !== 'project')).toEqual(['project.read'])
@@ -84,7 +85,7 @@ test('TI-09 RP-24 a service account can carry what is fit for it and nothing els
 })
 
 test('TI-06 policy allows what it lists; a star is all that the class can carry, and what is not said is not allowed', () => {
-  expect(allowedFor('service_account', { service_account: ['*'] })).toEqual(carriedBy('service_account'))
+  expect(allowedFor('service_account', { service_account: ['*'] })).toEqual(carriedInTokens('service_account'))
   expect([...allowedFor('service_account', { service_account: ['allocation.read', 'platform.admin', 'x'] })]).toEqual(['allocation.read'])
   expect(allowedFor('service_account', { workload: ['*'] }).size).toBe(0)
   expect(allowedFor('service_account', Object.create({ service_account: ['*'] })).size).toBe(0)

@@ -1,9 +1,6 @@
 import { actions, isAction } from '../authz/actions.ts'
-import { carriedKeys } from '../authz/carried-keys.ts'
+import { carriedInTokens } from '../authz/carried-keys.ts'
 import type { MachineClass } from './machine-class.ts'
-
-const nothing: ReadonlySet<string> = new Set()
-export const carriedBy = (actor_type: MachineClass): ReadonlySet<string> => carriedKeys[actor_type] ?? nothing
 
 /** Only what can be a key at all has its case changed: other scripts have letters whose small form is one of ours. */
 const spelled = /^[A-Za-z0-9_.]+$/
@@ -26,6 +23,6 @@ export const normaliseScope = (text: string): string[] => {
 /** `*` in a policy is all that the class can carry. */
 export const allowedFor = (actor_type: MachineClass, allowed: Readonly<Record<string, readonly string[]>>): ReadonlySet<string> => {
   const list = Object.hasOwn(allowed, actor_type) ? allowed[actor_type]! : []
-  const all = carriedBy(actor_type)
+  const all = carriedInTokens(actor_type)
   return list.includes('*') ? all : new Set(list.filter((key) => all.has(key)))
 }

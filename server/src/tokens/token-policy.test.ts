@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { actions } from '../authz/actions.ts'
+import { carriedInTokens } from '../authz/carried-keys.ts'
 import { newId } from '../kernel/ids.ts'
-import { carriedBy } from './normalise-scope.ts'
 import { type Bound, evaluateIssuance, type Grant, type TokenPolicy, type TokenRequest } from './token-policy.ts'
 
 const [actor_id, org_id, project_id, stranger] = [newId('sa'), newId('org'), newId('project'), newId('other')]
@@ -129,7 +129,7 @@ describe('scope', () => {
         const { held, asked, allowed } = drawn
         const expected = keys
           .filter((key) => held.includes(key) && (asked === undefined || asked.includes(key)))
-          .filter((key) => (allowed.includes('*') || allowed.includes(key)) && carriedBy('service_account').has(key))
+          .filter((key) => (allowed.includes('*') || allowed.includes(key)) && carriedInTokens('service_account').has(key))
           .sort()
         expect(scopeIn(drawn)).toEqual(expected)
       }),

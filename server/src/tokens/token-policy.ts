@@ -1,5 +1,6 @@
+import { carriedInTokens } from '../authz/carried-keys.ts'
 import type { MachineClass } from './machine-class.ts'
-import { allowedFor, carriedBy, normaliseScope } from './normalise-scope.ts'
+import { allowedFor, normaliseScope } from './normalise-scope.ts'
 
 /** What is asked for; all but the wishes are assertions, which must be true and choose nothing. */
 export interface TokenRequest {
@@ -66,7 +67,7 @@ const allowedIn = (actor_type: MachineClass, allowed_scopes: TokenPolicy['allowe
 
 /** Of what is asked for, or of everything: what is held, can be carried and is allowed. */
 const grantedScope = (asked: string | undefined, { actor_type, held }: Bound, { allowed_scopes }: TokenPolicy): string[] => {
-  const can_carry = carriedBy(actor_type)
+  const can_carry = carriedInTokens(actor_type)
   const allowed = allowedIn(actor_type, allowed_scopes)
   const candidates = asked === undefined ? [...held].sort() : normaliseScope(asked)
   return candidates.filter((key) => held.has(key) && can_carry.has(key) && allowed.has(key))
