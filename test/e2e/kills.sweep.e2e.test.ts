@@ -58,8 +58,8 @@ describe('asked twice at the same moment, of two servers', () => {
 
   test('AU-01 a change is made once, and both get its answer', async () => {
     let meet = barrier(2)
-    // The first statement bounds the wait, the second takes the key.
-    const reached = (point: Point) => (nameOf(point) === 'before statement 2' ? meet() : undefined)
+    // The first statement takes the key.
+    const reached = (point: Point) => (nameOf(point) === 'before statement 1' ? meet() : undefined)
     const urls = [await world.startHere(reached), await world.startHere(reached)]
     for (const operation of sweep('asked twice', Object.keys(recipes).filter(isKeyed), 6)) {
       const asking = await world.prepare(operation, world.stageOn(calm.url))

@@ -14,7 +14,7 @@ const policies = (...names: string[]) => names.map((name) => `server/src/policie
  */
 export const pieces: readonly Piece[] = [
   { files: authz('decide'), tests: authz('override-and-elevation.test', 'decide.test', 'operator-conditions.test') },
-  { files: authz('actions', 'catalogue'), tests: authz('actions.test', 'catalogue.test', 'attributes.test') },
+  { files: authz('actions', 'catalogue', 'carried-keys'), tests: authz('actions.test', 'catalogue.test', 'attributes.test') },
   { files: authz('attributes'), tests: authz('attributes.test') },
   { files: authz('local-times'), tests: authz('local-times.test') },
   {

@@ -358,6 +358,7 @@ describe('the record of a refusal', () => {
     // Exactly these: a member that is missing, or one more, is seen.
     expect(event!.metadata).toEqual({
       why,
+      source_ip: '127.0.0.1',
       actor_type: 'service_account',
       actor_id: sa.service_account_id,
       requested_actor_type: 'service_account',
