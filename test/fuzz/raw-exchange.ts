@@ -15,6 +15,8 @@ export interface Listening {
   /** A bound for what never ends; a busy machine must not reach it where an end is expected. */
   wait_ms?: number
   between_ms?: number
+  /** Each further piece is sent when something has been answered: bytes that come earlier may make the system drop an answer that is on its way. */
+  is_answered_between?: boolean
   /** So many responses are enough: the connection may stay open. */
   responses?: number
 }
@@ -23,7 +25,7 @@ export interface Listening {
 export const rawExchange = (
   url: string,
   pieces: readonly (string | Uint8Array)[],
-  { wait_ms = 60_000, between_ms = 0, responses = Number.POSITIVE_INFINITY }: Listening = {},
+  { wait_ms = 60_000, between_ms = 0, is_answered_between = false, responses = Number.POSITIVE_INFINITY }: Listening = {},
 ): Promise<Exchanged> =>
   new Promise((resolve) => {
     const started = performance.now()
@@ -40,8 +42,10 @@ export const rawExchange = (
       resolve({ text, statuses, is_closed, seconds: (performance.now() - started) / 1000 })
     }
     const timer = setTimeout(() => finish(false), wait_ms)
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
     socket.on('data', (chunk) => {
       chunks.push(chunk)
+      if (heard().statuses.length > 0) answer()
       if (heard().statuses.length >= responses) finish(false)
     })
     socket.on('close', () => finish(true))
@@ -52,6 +56,7 @@ export const rawExchange = (
         if (!socket.writable) return
         socket.write(piece)
         if (between_ms > 0) await pause(between_ms)
+        if (is_answered_between) await answered
       }
     })()
   })

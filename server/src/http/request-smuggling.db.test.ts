@@ -55,7 +55,7 @@ describe('requests that two servers could read differently', () => {
     const stranger = patch + json
     for (const rest of ['Transfer-Encoding: chunked\r\n\r\n5\r\n', `Content-Length: ${health.length + 9}\r\n\r\n`])
       for (const late of ['{}{}{}{}zzz\r\n\r\n', health + health]) {
-        const { statuses, is_closed } = await rawExchange(live.url, [stranger + rest, late], { between_ms: 100 })
+        const { statuses, is_closed } = await rawExchange(live.url, [stranger + rest, late], { is_answered_between: true })
         expect({ statuses, is_closed }).toEqual({ statuses: [401], is_closed: true })
       }
   })
