@@ -29,7 +29,9 @@ const counted = (fresh: Fresh): Fresh => ({
 beforeAll(() => {
   vi.useFakeTimers({ toFake: ['performance'] })
 })
-const live = serverFixture({ parts: (parts) => ({ ...parts, fresh: counted(keepFresh(parts.database)) }) })
+// A body may be late here: how long a slow one is waited for is tried elsewhere.
+const slowness = { headers_ms: 240_000, request_ms: 240_000, checked_every_ms: 1000 }
+const live = serverFixture({ parts: (parts) => ({ ...parts, slowness, fresh: counted(keepFresh(parts.database)) }) })
 const sockets: Socket[] = []
 afterAll(() => {
   for (const socket of sockets) socket.destroy()
@@ -43,6 +45,7 @@ const heldBack = async (token: string) => {
   const { port, hostname } = new URL(live.url)
   const socket = connect(Number(port), hostname)
   sockets.push(socket)
+  const closed = once(socket, 'close')
   let said = ''
   socket.on('data', (bytes) => {
     said += bytes
@@ -54,7 +57,7 @@ const heldBack = async (token: string) => {
   await expect.poll(() => reads).toBeGreaterThan(before)
   return async () => {
     socket.write(body)
-    await once(socket, 'close')
+    await closed
     return Number(said.slice(9, 12))
   }
 }
