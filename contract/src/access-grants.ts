@@ -63,7 +63,7 @@ export const RevokedAccessGrant = Named('RevokedAccessGrant', {
   key_in_force_through: Type.Unsafe<Static<typeof HeldBesides>[] | null>({
     ...Nullable(Type.Array(HeldBesides)),
     description:
-      'Through what; without a `grant_id`, as a key of the allocation itself. Null for a caller who may see only their own grants.',
+      'What keeps the key in force: other grants, or without a `grant_id` the allocation itself. Null for a caller who may see only their own grants.',
   }),
 })
 
@@ -109,7 +109,7 @@ export const revokeAccessGrant = operation({
   id: 'allocation.access_grant.revoke',
   method: 'DELETE',
   path: `${path}/:grant_id`,
-  summary: 'Take access back; `runtime_sync` says whether the node has confirmed it, `key_stays_in_force` whether the key opens it still.',
+  summary: 'Take access back; `runtime_sync` says whether the node has confirmed it, `key_stays_in_force` whether the key still opens it.',
   actors: ['user'],
   action: ['project.access_grant.manage', 'tenant.access_grant.manage', 'project.access_grant.revoke_own'],
   effect: 'change',

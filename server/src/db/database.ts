@@ -25,7 +25,7 @@ export interface Tx extends Reader {
   last(statement: Statement<unknown>, meaning?: (error: unknown) => unknown): void
 }
 
-/** What whoever pays for some work is charged with, and how that work is divided. */
+/** The account that some work is charged to, and how that work is divided into slices. */
 export interface Payer {
   /** Time that it has held the event loop. */
   readonly charge: (ms: number) => void

@@ -14,9 +14,10 @@ interface Tenant {
   last: Promise<unknown>
 }
 
-const late = () => new Problem('dependency_unavailable', undefined, new Error('a lock of this tenant was not given in time'))
+const late = () =>
+  new Problem('dependency_unavailable', undefined, new Error('lock timeout: another transaction holds a lock of this tenant'))
 
-/** Those before it have met the lock while it waited for a connection: it need not find out by itself. */
+/** An earlier request met the lock while this one waited for a connection, so this one does not try. */
 class HeldUpMeanwhile extends Error {}
 
 /** Called when it has a connection: says how long it may wait for a lock, or throws where it must not even try. */
@@ -27,8 +28,8 @@ const isOfLock = (error: unknown): boolean =>
   (error instanceof Problem ? error.code === 'dependency_unavailable' && isLockTimeout(error.cause) : isLockTimeout(error))
 
 /**
- * Somebody holds a lock of a tenant, such as the end of its audit chain. Whoever meets it gives the connection back after a moment and tries again:
- * one of a tenant at a time, and few of all tenants. They wait for that without a connection.
+ * Another transaction holds a lock of a tenant, such as the end of its audit chain. A request that meets the lock gives its connection back and
+ * tries again later: one of a tenant at a time, and few of all tenants. Meanwhile it waits without a connection.
  */
 export const heldUpTenants = (wait_ms: number) => {
   const tenants = new Map<string, Tenant>()

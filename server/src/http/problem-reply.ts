@@ -35,8 +35,8 @@ export const asProblem = (error: unknown, operation?: Operation): Problem => {
 }
 
 /**
- * Whoever is refused learns what was missing and where to ask why. Both follow from what was asked and by which class of actor, so they tell
- * nothing of what there is.
+ * A refused caller learns which action was missing and where to ask why. Both follow from the operation and the class of the actor, so they
+ * reveal nothing that exists.
  */
 const guided = ({ code, details }: Problem, operation: Operation | undefined, actor: Actor | null): ProblemDetails | undefined => {
   if (code !== 'insufficient_permissions' || !operation) return details

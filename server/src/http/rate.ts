@@ -60,7 +60,7 @@ export interface Counter {
 export const requestCounter = ({ requestsIn }: Pick<StrangerCost, 'requestsIn'>): Counter => {
   const minutes = recentlyUsed<Minute>(mostCallers)
 
-  /** Whoever is known has a limit of requests; a stranger pays for what they make us read, too. */
+  /** An identified caller is limited by requests alone; a stranger pays for the bytes that the server reads, too. */
   const weightOf = (counted: Counted, { reading }: FastifyRequest): number => (counted === 'anonymous' && reading ? requestsIn(reading) : 1)
 
   const count = async (request: FastifyRequest): Promise<void> => {

@@ -44,7 +44,7 @@ const timesNamed = (raw_headers: readonly string[], wanted: string): number => {
   return found
 }
 
-/** Of two of these headers Node keeps the first, and whoever stands before us may keep the other. */
+/** Of two of these headers Node keeps the first, and a proxy in front of the server may keep the other. */
 export const requireOneAuthorization = (raw_headers: readonly string[]): void => {
   if (timesNamed(raw_headers, 'authorization') > 1) throw new Problem('invalid_request', { detail: 'two_credentials' })
 }
