@@ -13,6 +13,7 @@ import type { Actor } from '../work/work.ts'
 import { allowedMethods } from './allowed-methods.ts'
 import { type Answer, type Caller, identifiedOnce, type Showing } from './answer.ts'
 import type { Rails } from './asking.ts'
+import { chargeRequests } from './charge-requests.ts'
 import { correlationIdOf } from './correlation.ts'
 import { docFiles } from './docs.ts'
 import { type PublicDocument, serveDocument } from './documents.ts'
@@ -21,16 +22,14 @@ import { serveFixed } from './fixed-files.ts'
 import { serveFront } from './front.ts'
 import { guardHeaders } from './guard-headers.ts'
 import { serveHealth } from './health.ts'
-import { untoldMembers } from './idempotency.ts'
 import { requireDeclared } from './invariants.ts'
-import { located } from './located.ts'
 import { mount } from './mount.ts'
 import { requireNoSecretIn } from './no-secret-in-body.ts'
 import { noteUnread, type Observers, type OnRejected, observe } from './observe.ts'
 import { openApiDocument } from './openapi.ts'
+import { parseBodies } from './parse-bodies.ts'
 import { asProblem, rawProblem, replyWithProblem } from './problem-reply.ts'
 import { type Counter, requestCounter } from './rate.ts'
-import { readForm } from './read-form.ts'
 import {
   oneText,
   parseQuery,
@@ -45,7 +44,7 @@ import {
 } from './read-request.ts'
 import { compileSerializer } from './serialization.ts'
 import { type IsTrusted, sourceAddress } from './source-address.ts'
-import { bodyLimit, type ReadingCost, readMeasured, type StrangerCost, usualStrangerCost } from './stranger-cost.ts'
+import { bodyLimit, type ReadingCost, type StrangerCost, usualStrangerCost } from './stranger-cost.ts'
 import { compileValidator } from './validation.ts'
 import { Waits } from './waits.ts'
 
@@ -130,9 +129,6 @@ const clientErrors: Record<string, 'headers_too_large' | 'request_timeout'> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
-
-/** What every request takes is not counted: a decision is read and written in less. */
-const free_ms = 0.1
 
 const createInstance = (parts: ServerParts, observers: Observers): FastifyInstance => {
   const { headers_ms, request_ms, checked_every_ms } = parts.slowness ?? allowedSlowness
@@ -253,24 +249,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     observe(request, reply, observers)
     done()
   })
-  app.removeAllContentTypeParsers()
-  const { parseJson = parseStrictJson } = parts
-  app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit }, (request, bytes: Buffer, done) => {
-    const { operation } = request
-    // What is no operation has no use for a body, so a stranger's is not parsed.
-    if (!operation || bytes.length === 0) return done(null, undefined)
-    readMeasured(
-      request,
-      bytes,
-      () => parseJson(bytes, () => untoldMembers(operation)),
-      (error, body) => done(error && located(error, bytes), body),
-    )
-  })
-  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer', bodyLimit }, (request, bytes: Buffer, done) => {
-    const { operation } = request
-    if (operation?.speaks !== 'oauth') return done(new Problem('unsupported_media_type'))
-    readMeasured(request, bytes, () => readForm(operation, bytes), done)
-  })
+  parseBodies(app, parts.parseJson ?? parseStrictJson)
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(guardHeaders).header('x-request-id', request.id).header('x-correlation-id', request.id)
@@ -307,17 +286,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     }
     if (operation.body) requireMedia(operation, request.headers)
   })
-  // Reading the body and writing the answer is done in one go each: the tenant pays for them afterwards.
-  app.addHook('preSerialization', (request, _reply, payload, done) => {
-    request.written_from = performance.now()
-    done(null, payload)
-  })
-  app.addHook('onSend', (request, _reply, payload, done) => {
-    const { paid_by, written_from, reading } = request
-    const took_ms = (written_from === 0 ? 0 : performance.now() - written_from) + (reading?.milliseconds ?? 0)
-    if (paid_by !== undefined && took_ms > free_ms) parts.bulkheads.turns.charge(paid_by, took_ms)
-    done(null, payload)
-  })
+  chargeRequests(app, parts.bulkheads.turns)
   // Answered before the whole body came: what still comes must be neither awaited nor answered a second time.
   app.addHook('onSend', (request, reply, payload, done) => {
     if (!request.raw.complete) reply.header('connection', 'close')
