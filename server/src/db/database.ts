@@ -45,7 +45,7 @@ export interface TransactionOptions {
 }
 
 export interface Database {
-  /** Single reads, each a snapshot of its own: for what precedes the work (who is this, how often may he ask). */
+  /** Single reads, each a snapshot of its own: for what precedes the work (who is this, how often may they ask). */
   readonly reader: Reader
   transaction<T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** Whether the database answers now, and is the primary. */

@@ -56,7 +56,7 @@ const retryAfterSeconds = (problem: Problem): number | undefined => {
   return problem.details?.retry_after_seconds ?? (problem.status === 503 ? 1 : undefined)
 }
 
-/** In the manner in which a token was shown; who showed a bound one as anybody's is told how he should have. */
+/** In the manner in which a token was shown; a caller who showed a bound token as a bearer token is told to use DPoP. */
 const challenge = ({ code }: Problem, authorization: string | undefined): string => {
   if (code === 'token_missing') return 'Bearer'
   // There is no registered name for it; the handshake is where one is shown.

@@ -84,7 +84,7 @@ export interface ServerParts extends Rails {
   /** What anybody may read. */
   readonly documents?: readonly PublicDocument[]
   readonly fresh: Fresh
-  /** Who a token speaks for; throws a problem if for nobody, or if it is not his who shows it. */
+  /** Who a token speaks for; throws a problem if for nobody, or if the caller is not its holder. */
   readonly identify: (shown: ShownToken, showing: Showing) => Promise<Actor>
   /** Which machine an OAuth client is; throws a problem if none. */
   readonly identifyClient: (caller: Caller, form: unknown) => Promise<Actor>
@@ -238,7 +238,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.decorateRequest('paid_by')
   app.decorateRequest('written_from', 0)
   const waits = new Waits()
-  // Before the grace: whoever waits is answered, and waits elsewhere.
+  // Before the grace period: waiting callers are answered, and wait at another process.
   app.addHook('preClose', async () => waits.endAll())
   const drain = drainOnClose(app, parts.drain_seconds ?? 0)
   app.decorate('hurry', drain.hurry)
@@ -279,7 +279,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
       const showing = { correlation_id: request.id, fresh: request.fresh, source_ip: request.source_ip, identified }
       await identified(await request.span.within('identify', () => identify(request, operation, showing)))
     } catch (error) {
-      // Who used somebody's proof again is nobody, whoever's it was. Who shows no node's certificate is counted with his answer.
+      // A caller who replays a proof is anonymous. A caller without a node's certificate is counted with the answer.
       if (error instanceof Problem && error.status === 401 && operation.identified_by === 'bearer')
         await countRequest(Object.assign(request, { actor: null }))
       throw error
@@ -304,7 +304,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.addHook('preHandler', (request, _reply, done) => {
     try {
       requireNoSecretIn(request.body)
-      // Whoever held his body back until his credential was revoked asks too late. What was proved a moment ago costs nothing here.
+      // A caller who held the body back until the credential was revoked asks too late. What was proved a moment ago costs nothing here.
       if (request.body === undefined || !request.requireStill) return done()
       request.requireStill().then(
         () => done(),
