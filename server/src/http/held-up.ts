@@ -1,5 +1,6 @@
 import { isLockTimeout } from '../db/database-errors.ts'
 import { Problem } from '../kernel/problem.ts'
+import { semaphore } from '../kernel/semaphore.ts'
 
 /** How long a lock is waited for with a connection: the first time, and by those that are known to be held up. */
 export const lockWaits = { first_ms: 250, again_ms: 400 }
@@ -33,21 +34,7 @@ const isOfLock = (error: unknown): boolean =>
  */
 export const heldUpTenants = (wait_ms: number) => {
   const tenants = new Map<string, Tenant>()
-  let trying = 0
-  const waiting: (() => void)[] = []
-
-  const oneOfFew = async <T>(act: () => Promise<T>): Promise<T> => {
-    if (trying >= most_held_up) await new Promise<void>((resolve) => waiting.push(resolve))
-    else trying += 1
-    try {
-      return await act()
-    } finally {
-      // The place is handed on: the count stays.
-      const next = waiting.shift()
-      if (next) next()
-      else trying -= 1
-    }
-  }
+  const oneOfFew = semaphore(most_held_up)
 
   const inOrder = <T>(tenant: Tenant, act: () => Promise<T>): Promise<T> => {
     const mine = tenant.last.then(() => oneOfFew(act))
