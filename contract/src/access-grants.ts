@@ -63,7 +63,7 @@ export const RevokedAccessGrant = Named('RevokedAccessGrant', {
   key_in_force_through: Type.Unsafe<Static<typeof HeldBesides>[] | null>({
     ...Nullable(Type.Array(HeldBesides)),
     description:
-      'Through what; without a `grant_id`, as a key of the allocation itself. Null for a caller who may see only their own grants.',
+      'What keeps the key in force: other grants, or without a `grant_id` the allocation itself. Null for a caller who may see only their own grants.',
   }),
 })
 
@@ -73,7 +73,7 @@ const params = { allocation_id: Id('allocation') }
 export const listAccessGrants = listOperation({
   id: 'allocation.access_grant.list',
   path,
-  summary: 'The access grants of an allocation, also those that have ended; a grantee without more rights sees his own.',
+  summary: 'The access grants of an allocation, also those that have ended; a grantee without more rights sees their own.',
   actors: ['user'],
   action: ['project.access_grant.read', 'tenant.access_grant.manage', 'project.access_grant.read_own'],
   params,
@@ -86,7 +86,7 @@ export const createAccessGrant = operation({
   id: 'allocation.access_grant.create',
   method: 'POST',
   path,
-  summary: 'Let a member of the project in with a key of his own, or move the end of what he has (200).',
+  summary: 'Let a member of the project in with a key of their own, or move the end of the grant they have (200).',
   actors: ['user'],
   action: ['project.access_grant.manage', 'tenant.access_grant.manage'],
   effect: 'change',
@@ -109,7 +109,7 @@ export const revokeAccessGrant = operation({
   id: 'allocation.access_grant.revoke',
   method: 'DELETE',
   path: `${path}/:grant_id`,
-  summary: 'Take access back; `runtime_sync` says whether the node has confirmed it, `key_stays_in_force` whether the key opens it still.',
+  summary: 'Take access back; `runtime_sync` says whether the node has confirmed it, `key_stays_in_force` whether the key still opens it.',
   actors: ['user'],
   action: ['project.access_grant.manage', 'tenant.access_grant.manage', 'project.access_grant.revoke_own'],
   effect: 'change',

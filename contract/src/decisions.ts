@@ -101,7 +101,7 @@ export const Explained = Exactly({
 })
 export type Explained = Static<typeof Explained>
 
-/** Everybody asks about himself; about others, who may read the roles of the place. */
+/** Everybody may ask about themselves; about others, actors who may read the roles of the place. */
 const asking = ['me.read', 'project.role.read', 'tenant.role.read', 'platform.authz.evaluate'] as const
 const problems = ['organization_not_found', 'project_not_found'] as const
 const asks = <B extends TProperties, R extends TProperties>(

@@ -36,7 +36,7 @@ export const Invitation = Named('Invitation', {
 })
 export type Invitation = Static<typeof Invitation>
 
-/** A member of the organization needs no invitation into a project of it: he is added at once. */
+/** A member of the organization needs no invitation into a project of it: they are added at once. */
 const Invited = Exactly({
   status: OneOf(['pending', 'added']),
   invitation: Nullable(Invitation),
@@ -141,7 +141,7 @@ export const acceptInvitation = operation({
   id: 'invitation.accept',
   method: 'POST',
   path: '/api/v1/invitations/accept',
-  summary: 'Accept an invitation to your verified address, while the inviter may still give what he offered.',
+  summary: 'Accept an invitation to your verified address, while the inviter may still give what they offered.',
   actors: ['user'],
   action: 'me.invitation.accept',
   effect: 'change',

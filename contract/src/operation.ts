@@ -44,8 +44,8 @@ export interface Operation<P = unknown, Q = unknown, B = unknown, R = unknown, A
   /** The answer holds secret material: it is never stored, replayed or cached. */
   readonly is_secret_reply: boolean
   /**
-   * How the caller says who he is: by a bearer token; by a credential in the request itself, which whoever answers verifies; as an
-   * OAuth client does, which is either of both; or by the certificate of his connection.
+   * How the caller says who they are: by a bearer token; by a credential in the request itself, which the verb verifies; as an
+   * OAuth client does, which is either of both; or by the certificate of their connection.
    */
   readonly identified_by: IdentifiedBy
   readonly listener: Listener

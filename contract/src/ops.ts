@@ -4,7 +4,7 @@ import { Exactly, Instant, Named, Slug } from './shapes.ts'
 
 const count = Type.Integer({ minimum: 0 })
 
-/** What needs somebody's hand, and which runbook says what to do. */
+/** What an operator should look at, and which runbook says what to do. */
 const Attention = Exactly({
   what: Slug,
   count: Type.Integer({ minimum: 1 }),
@@ -19,14 +19,16 @@ export const OpsOverview = Named('OpsOverview', {
   nodes: Exactly({ active: count, unavailable: count, drained: count }),
   node_tasks: Exactly({ queued: count, dispatched: count }),
   allocations: Exactly({ requested: count, provisioning: count, active: count, releasing: count, release_failed: count }),
-  attention: Type.Array(Attention, { description: 'What needs somebody’s hand, with the runbook for it; empty where nothing does.' }),
+  attention: Type.Array(Attention, {
+    description: 'What an operator should look at, with the runbook for it; empty where nothing needs it.',
+  }),
 })
 export type OpsOverview = Static<typeof OpsOverview>
 
 export const Runbook = Named('Runbook', {
   id: Slug,
   name: Type.String(),
-  when: Type.String({ description: 'By what one notices it.' }),
+  when: Type.String({ description: 'The symptom that an operator notices.' }),
   steps: Type.Array(Type.String()),
   operations: Type.Array(Type.String(), { description: 'The operations of this API that it uses, by their ids.' }),
   guide: Type.String({ description: 'The page of the documents that explains it.' }),

@@ -34,8 +34,7 @@ import { startTracing } from './telemetry/start-tracing.ts'
 import { forgetTokens } from './tokens/forget-tokens.ts'
 import { composed, taskSubscribers } from './wiring.ts'
 
-// Where most of what a place in the code made has survived, V8 would make what comes from there among the old things. With requests that goes
-// wrong: they stay there, with all that hangs on them, until the whole heap is looked through (docs/benchmarks.md).
+// Disable allocation-site pretenuring: V8 would allocate request objects in old space, where they survive until a full GC (docs/benchmarks.md).
 setFlagsFromString('--no-allocation-site-pretenuring')
 
 const start = async () => {
@@ -65,8 +64,11 @@ const start = async () => {
     database_url: config.database_url.reveal(),
     primary,
     subscribers: taskSubscribers,
-    onError: (error) =>
-      app?.log.warn({ err: error }, 'what nodes have to do is looked for every second, or a task waits to be signed anew'),
+    onError: (error, during) =>
+      app?.log.warn(
+        { err: error },
+        during === 'listening' ? 'LISTEN connection lost: polling node tasks every 1 s' : 're-signing queued node tasks failed, retrying',
+      ),
   })
   metrics.watchWakes(tasking.tasks.wakes.isListening)
   await tasking.tendSigners()
@@ -116,7 +118,7 @@ const start = async () => {
   const proofs = every(600, 'sweeping used proofs', () => forgetUsedProofs(database))
   const events = every(600, 'sweeping ids of what nodes have told', () => forgetNodeEvents(database))
   const deliveries = every(600, 'sweeping deliveries that are over', () => forgetDeliveries(database))
-  const expired = every(600, 'deleting tokens long past their time', () => forgetTokens(database))
+  const expired = every(600, 'deleting expired tokens', () => forgetTokens(database))
   const checkpoint = every(config.checkpoint_seconds, 'writing a checkpoint', async () => {
     try {
       metrics.checkpointed(await writeCheckpoint(database, checkpoints))
@@ -186,7 +188,7 @@ const start = async () => {
   await once(metering, 'listening').catch(naming('GATEHOUSE_METRICS_PORT'))
   await door.listen({ host: config.nodes.host, port: config.nodes.port }).catch(naming('GATEHOUSE_NODES_PORT'))
   await app.listen({ host, port })
-  log.info({ address: metering.address() }, 'metrics are served')
+  log.info({ address: metering.address() }, 'serving metrics')
   const prepare = () =>
     app.prepareDocs().catch((error: Error) => log.error({ err: error }, 'preparing the API documents failed, retrying when asked for'))
   // Compressing three megabytes takes a third of a second of processor time: after the start, and not in a process that ends at once.

@@ -71,7 +71,7 @@ const commands: Record<string, (config: Config) => Promise<boolean>> = {
       const began = performance.now()
       const { rows, chains, checkpoints, faults, accepted } = await verify()
       const seconds = ((performance.now() - began) / 1000).toFixed(1)
-      // Given up knowingly, and no fault: whoever compares two runs sees by the epoch which of them is new.
+      // An accepted gap is no fault. Its epoch tells an operator who compares two runs which gap is new.
       for (const { sentence } of accepted) console.log(sentence)
       for (const { sentence } of faults) console.log(`Fault: ${sentence}`)
       const outcome = faults.length === 0 ? 'nothing was changed' : `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`
@@ -85,7 +85,7 @@ const commands: Record<string, (config: Config) => Promise<boolean>> = {
       await requireNotBehind(database, checkpoints)
       await requireKeyKnown(database.reader, ring)
       const moved = await rewrap(database, ring, envelopeColumns, append)
-      for (const [column, count] of Object.entries(moved)) console.log(`${column}: ${count} sealed anew with ${ring.active_id}`)
+      for (const [column, count] of Object.entries(moved)) console.log(`${column}: ${count} re-sealed with ${ring.active_id}`)
       const left = keysNotRewrapped(await database.reader.many(liveKeys()), ring)
       for (const sentence of left) console.log(sentence)
       return left.length === 0

@@ -180,7 +180,7 @@ describe('an installation and its operator', () => {
     expect(await refusal()).toMatchObject({ code: 1, text: expect.stringContaining('only 0 are in the checkpoint file') })
     expect(await operate(['accept-restore', '--reason', 'file lost'])).toMatchObject({
       code: 2,
-      text: expect.stringContaining('say --checkpoints-lost'),
+      text: expect.stringContaining('add --checkpoints-lost'),
     })
     expect(await operate(['accept-restore', '--checkpoints-lost', '--reason', 'file lost'])).toMatchObject({ code: 0 })
     expect(await (await startServer()).stop()).toBe(0)
@@ -256,7 +256,7 @@ describe('an installation and its operator', () => {
     const old = keys
     const fresh = `two:${key()}`
     keys = `${fresh},${old}`
-    expect(await operate(['rewrap'])).toMatchObject({ code: 0, text: expect.stringContaining('3 sealed anew with two') })
+    expect(await operate(['rewrap'])).toMatchObject({ code: 0, text: expect.stringContaining('3 re-sealed with two') })
     keys = fresh
     expect(await (await startServer()).stop()).toBe(0)
     expect(await operate(['verify'])).toMatchObject({ code: 0 })

@@ -148,7 +148,7 @@ test('AU-06 all that a process says is lines of JSON with a correlation id and w
   expect((await live.call(null, 'GET', `/api/v1/me?token=${canary}`, {}, url)).status).toBe(400)
   const { headers } = await live.call('anna', 'GET', '/api/v1/me', { headers: { 'x-request-id': 'said-by-process' } }, url)
   expect(headers.get('x-correlation-id')).toBe('said-by-process')
-  const { address } = linesOf(heard.out).find(({ message }) => message === 'metrics are served') as {
+  const { address } = linesOf(heard.out).find(({ message }) => message === 'serving metrics') as {
     address: { address: string; port: number }
   }
   expect(address.address).toBe('127.0.0.1')

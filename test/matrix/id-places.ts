@@ -1,4 +1,5 @@
 import type { Operation } from '../../contract/src/operation.ts'
+import { placesIn, type Schema } from '../../contract/src/schema-places.ts'
 import { uuidPattern } from '../../contract/src/shapes.ts'
 import type { Asked } from './calls.ts'
 
@@ -9,31 +10,16 @@ export interface IdPlace {
   readonly kind: string
 }
 
-interface Schema {
-  readonly description?: string
-  readonly pattern?: string
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly items?: Schema
-  readonly anyOf?: readonly Schema[]
-}
-
 const kindOf = ({ description = '' }: Schema): string => /^The id of one (.+) \(a UUID\)\.$/.exec(description)?.[1] ?? 'nothing of ours'
 
-const placesIn = (part: IdPlace['part'], schema: Schema | undefined, path: readonly string[] = []): IdPlace[] => {
-  if (!schema) return []
-  if (schema.pattern === uuidPattern) return [{ part, path, kind: kindOf(schema) }]
-  return [
-    ...Object.entries(schema.properties ?? {}).flatMap(([name, member]) => placesIn(part, member, [...path, name])),
-    ...placesIn(part, schema.items, [...path, '[]']),
-    ...(schema.anyOf ?? []).flatMap((each) => placesIn(part, each, path)),
-  ]
-}
+const idsIn = (part: IdPlace['part'], whole: Schema | undefined): IdPlace[] =>
+  placesIn(whole).flatMap(({ path, schema }) => (schema.pattern === uuidPattern ? [{ part, path, kind: kindOf(schema) }] : []))
 
 /** Every id that an operation takes, however deep it stands. */
 export const idPlacesOf = (operation: Operation): IdPlace[] => [
-  ...placesIn('params', operation.params as Schema),
-  ...placesIn('query', operation.query as Schema),
-  ...placesIn('body', operation.body as Schema | undefined),
+  ...idsIn('params', operation.params),
+  ...idsIn('query', operation.query),
+  ...idsIn('body', operation.body),
   ...(operation.takes_project_header ? [{ part: 'header', path: ['x-project-id'], kind: 'project' } as const] : []),
 ]
 

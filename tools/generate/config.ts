@@ -1,4 +1,4 @@
-import { configSettings } from '@gatehouse/server/config'
+import { configSettings } from '@gatehouse/server/config-settings'
 import { type Document, tableOf } from './document.ts'
 
 const make = async (): Promise<string> => {

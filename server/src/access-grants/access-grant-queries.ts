@@ -116,10 +116,10 @@ export interface GrantsEnd {
   readonly now: string
 }
 
-/** That the node has put these away is known from the end of the account there, whatever else had ended them. */
+/** These causes end the account on the node, and that is how the end of the grant is confirmed, also of an expired one. */
 const withAllocation: ReadonlySet<EndCause> = new Set(['allocation_released', 'allocation_failed', 'node_retired'])
 
-/** One whose time is over has ended then, and by nobody, though it is noticed only now. */
+/** A grant past its `expires_at` ended at that instant and by nobody, though it is noticed only now. */
 export const endGrants = (
   _proof: Ending,
   allocation_ids: readonly string[],

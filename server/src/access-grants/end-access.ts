@@ -32,7 +32,7 @@ interface End {
   readonly severity?: Severity
 }
 
-const withoutFingerprint = ({ fingerprint: _, ...holder }: Holder) => holder
+export const withoutFingerprint = ({ fingerprint: _, ...holder }: Holder) => holder
 
 /** Notes in which set each grant is gone, and records each end by itself, with its cause and the task that tells the node. */
 export const noteEnds = async (

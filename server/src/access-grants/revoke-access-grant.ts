@@ -8,7 +8,7 @@ import { Problem } from '../kernel/problem.ts'
 import type { TaskSigning } from '../task-signers/task-signing.ts'
 import { accessGrantKind, grantedKind, shown } from './access-grant.ts'
 import { endGrants, granteeOf, holdersOf } from './access-grant-queries.ts'
-import { endOverdue, noteEnds, noteOverdue } from './end-access.ts'
+import { endOverdue, noteEnds, noteOverdue, withoutFingerprint } from './end-access.ts'
 import { toldGrant } from './told-grant-queries.ts'
 
 /** Works in every state of the allocation: to take access back is never too late. */
@@ -37,6 +37,6 @@ export const revokeAccessGrant =
     return {
       ...shown(await work.tx.one(toldGrant(grant_id))),
       key_stays_in_force: besides.length > 0,
-      key_in_force_through: isOwnOnly ? null : besides.map(({ fingerprint: _, ...holder }) => holder),
+      key_in_force_through: isOwnOnly ? null : besides.map(withoutFingerprint),
     }
   }

@@ -38,8 +38,8 @@ export const parseKeyRing = (text: string): KeyRing => {
   return { active_id: items[0]![0], keyOf: (key_id) => keys.get(key_id), ids: [...keys.keys()] }
 }
 
-/** A short name for a key with its id. It tells two keys apart and nothing about either: a key is 32 random bytes. */
-export const printOf = (ring: KeyRing, key_id: string): string =>
+/** The fingerprint of a key with its id. It tells two keys apart and reveals neither: a key is 32 random bytes. */
+export const fingerprintOf = (ring: KeyRing, key_id: string): string =>
   createHash('sha256').update(`gatehouse key print\n${key_id}\n`).update(ring.keyOf(key_id)!).digest('hex').slice(0, 8)
 
 const developmentKey = /(?:^|[\s,])[^:,\s]+:development-/

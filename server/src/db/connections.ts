@@ -30,7 +30,7 @@ const silent = 'Query read timeout'
 /** The pool of a process. A new one replaces it when its connections are dead or reach a server that proves nothing. */
 export interface Connections {
   pool(): pg.Pool
-  /** Told what went wrong on a line: where one is unfit, its neighbours are, and found out one after the other they would cost their time so. */
+  /** Replaces the pool if this error condemns it: where one connection is unfit the others are too, and each would cost a timeout to find out. */
   leaveUnfitPool(used: pg.Pool, error: unknown): void
   readonly primary: PrimaryGuard
   /** Who pays for the time that the driver takes to read what comes over a connection, while somebody works on it. */
@@ -80,7 +80,7 @@ export const openConnections = ({
   }
   let pool = open()
   let renewed_at = Number.NEGATIVE_INFINITY
-  /** Whether the error condemns the whole pool, and not yet another time within a moment. */
+  /** Whether the error condemns the whole pool. A stale server does so once in `renewal_ms` at most. */
   const isUnfit = (error: unknown): boolean => {
     if (!(error instanceof StaleServer)) return error instanceof Error && error.message === silent
     if (performance.now() - renewed_at < renewal_ms) return false

@@ -25,7 +25,7 @@ export interface Tx extends Reader {
   last(statement: Statement<unknown>, meaning?: (error: unknown) => unknown): void
 }
 
-/** What whoever pays for some work is charged with, and how that work is divided. */
+/** The account that some work is charged to, and how that work is divided into slices. */
 export interface Payer {
   /** Time that it has held the event loop. */
   readonly charge: (ms: number) => void
@@ -45,7 +45,7 @@ export interface TransactionOptions {
 }
 
 export interface Database {
-  /** Single reads, each a snapshot of its own: for what precedes the work (who is this, how often may he ask). */
+  /** Single reads, each a snapshot of its own: for what precedes the work (who is this, how often may they ask). */
   readonly reader: Reader
   transaction<T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** Whether the database answers now, and is the primary. */

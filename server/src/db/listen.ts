@@ -16,13 +16,13 @@ export interface ListenOptions {
   readonly onError?: (error: Error) => void
   /** Nobody notifies on a server that was replaced as the primary: its line is silent, though it stands. */
   readonly primary?: PrimaryGuard
-  /** What its process says of itself to whoever looks at the database's sessions. */
+  /** Text after the name of the connection in `pg_stat_activity`: what this process shows to other processes. */
   readonly says?: string
   /** How often somebody looks who has heard nothing. */
   readonly look_ms?: { readonly listening: number; readonly deaf: number }
 }
 
-/** What the line is called in the database's list of sessions; more may follow it. */
+/** How `application_name` of the connection begins. */
 export const listenerName = 'gatehouse-listen'
 
 const retry_ms = 500
@@ -30,7 +30,7 @@ const retry_ms = 500
 const ask_ms = 5000
 const answer_ms = 2000
 
-/** A connection of its own, outside of the pool, for the notifications of one channel; made anew whenever it breaks. */
+/** A connection of its own, outside of the pool, for the notifications of one channel; opened again whenever it breaks. */
 export const listenTo = ({
   url,
   channel,

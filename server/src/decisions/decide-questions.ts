@@ -24,7 +24,7 @@ export const decideQuestions: Asking<typeof Batch> = async (asker, { body: { que
   return { revision, decisions: told }
 }
 
-/** Whoever looks into somebody else's rights is recorded, in the place that he looked at. */
+/** Looking into somebody else's rights is recorded, in the place that was asked about. */
 const noteExplained = (asker: Asker, { asked: { actor, action, place }, callers }: Judged, decision_id: string): void => {
   if (isCaller(asker.actor, actor)) return
   // What there is not has no record of its own.

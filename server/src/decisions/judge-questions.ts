@@ -22,7 +22,7 @@ export interface Judged {
   /** The scopes whose roles the caller may read, and those whose rules. */
   readonly readable: Readable
   readonly rules: () => Readable
-  /** How the caller himself stands there. */
+  /** How the caller stands there. */
   readonly callers: Standing
 }
 
@@ -118,7 +118,7 @@ export const judgeQuestions = async <Told>(
     else callers = unseen(callers, now)
     let standing = callers
     let readable = everything
-    // As he really asks, whatever he says of the request.
+    // As the caller really asks, whatever the question says of the request.
     const asCaller = () =>
       factsOf(callers, constraints, {
         ...{ actor: caller, place: { ...place, relations: [] }, resource_type: asked.kind.type, attributes: { source_ip }, now },
@@ -142,9 +142,9 @@ export const judgeQuestions = async <Told>(
       requireAllowed(trail, { alternatives: ['me.read'], kind, place: self, is_there: true }, facts)
       hasAskedAboutSelf = true
     }
-    // Whoever asks about himself asks with the token that he shows.
+    // A caller who asks about themselves asks with the token that they show.
     const whose = isSelf ? caller : actor
-    // Of where he asks from he need not tell; where somebody else would ask from, nobody knows.
+    // The server knows the caller's own address; where another actor would ask from, nobody knows.
     const isOpen = isSelf && constraints.length > 0 && attributes.source_ip === undefined
     const described = isOpen ? { ...attributes, source_ip } : attributes
     const facts = factsOf(standing, constraints, { actor: whose, place, resource_type, attributes: described, now })

@@ -92,7 +92,7 @@ const placeOf = ({ tenant_id, project_id, ...said }: Named, relations: Place['re
   return { ...said, tenant_id: home, project_id, relations }
 }
 
-/** What has the id of a person: himself, and that he belongs somewhere. */
+/** The resource types whose id is that of a person: the user, and their memberships. */
 const ofPeople: readonly string[] = ['user', 'tenant_membership', 'project_membership']
 
 /** Reads questions together: where they lie is looked up once. */

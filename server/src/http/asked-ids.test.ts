@@ -6,7 +6,7 @@ import type { Operation } from '@gatehouse/contract/operation'
 import { operations } from '@gatehouse/contract/operations'
 import { createServiceAccount } from '@gatehouse/contract/service-accounts'
 import { describe, expect, test } from 'vitest'
-import { askedIds, askedName, askedWord, idWaysOf } from './asked-ids.ts'
+import { askedIds, askedName, askedWord, idPathsOf } from './asked-ids.ts'
 import type { Asking } from './asking.ts'
 
 const id = (digit: number) => `0189000${digit}-0000-7000-8000-000000000000`
@@ -55,7 +55,7 @@ describe('AU-08 ids of a refused request', () => {
   test('AU-08 contract: every operation → no two ids of a request have the same name', () => {
     let ids = 0
     for (const { id: asked, params, query, body } of operations) {
-      const names = [params, query, body].flatMap((schema) => [...new Set(idWaysOf(schema).map(askedName))])
+      const names = [params, query, body].flatMap((schema) => [...new Set(idPathsOf(schema).map(askedName))])
       expect([asked, names.toSorted()]).toEqual([asked, [...new Set(names)].sort()])
       ids += names.length
     }

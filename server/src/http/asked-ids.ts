@@ -1,47 +1,33 @@
 import type { Operation } from '@gatehouse/contract/operation'
+import { type Path, placesIn } from '@gatehouse/contract/schema-places'
 import { uuidPattern } from '@gatehouse/contract/shapes'
 import type { TSchema } from 'typebox'
 import type { Asking } from './asking.ts'
 
 type Recorded = Readonly<Record<string, string | readonly string[]>>
-/** The members on the way to an id; through a list leads `[]`. */
-type Way = readonly string[]
-
-interface Shape {
-  readonly type?: string
-  readonly pattern?: string
-  readonly properties?: Readonly<Record<string, TSchema>>
-  readonly items?: TSchema
-  readonly anyOf?: readonly TSchema[]
-}
 
 /** What a filter calls an id and takes as a text, because some ids are no UUIDs: `actor_id` of the product itself, a `jti`. */
 const calledId = /^(?:\w+_id|jti)$/
 const isUuid = new RegExp(uuidPattern)
 
-const waysIn = (schema: TSchema, before: Way): Way[] => {
-  const { type, pattern, properties = {}, items, anyOf = [] } = schema as Shape
-  if (pattern === uuidPattern || (type === 'string' && calledId.test(before.at(-1) ?? ''))) return [before]
-  return [
-    ...Object.entries(properties).flatMap(([name, member]) => waysIn(member, [...before, name])),
-    ...(items ? waysIn(items, [...before, '[]']) : []),
-    ...anyOf.flatMap((each) => waysIn(each, before)),
-  ]
-}
+const isIdAt = ({ path, schema: { type, pattern } }: ReturnType<typeof placesIn>[number]): boolean =>
+  pattern === uuidPattern || (type === 'string' && calledId.test(path.at(-1) ?? ''))
 
-const known = new WeakMap<TSchema, readonly Way[]>()
+const known = new WeakMap<TSchema, readonly Path[]>()
 /**
  * Where a request can hold ids, by its declared shape: a free text may look like an id and be somebody's secret. What is found there counts
  * only if it is a UUID.
  */
-export const idWaysOf = (schema: TSchema | undefined): readonly Way[] => {
+export const idPathsOf = (schema: TSchema | undefined): readonly Path[] => {
   if (schema === undefined) return []
-  const ways = known.get(schema) ?? waysIn(schema, [])
-  known.set(schema, ways)
-  return ways
+  const before = known.get(schema)
+  if (before) return before
+  const paths = placesIn(schema).flatMap((place) => (isIdAt(place) ? [place.path] : []))
+  known.set(schema, paths)
+  return paths
 }
 
-const foundAt = (value: unknown, [member, ...rest]: Way): string[] => {
+const foundAt = (value: unknown, [member, ...rest]: Path): string[] => {
   if (member === undefined) return typeof value === 'string' && isUuid.test(value) ? [value] : []
   if (member === '[]') return Array.isArray(value) ? value.flatMap((each) => foundAt(each, rest)) : []
   return typeof value === 'object' && value !== null ? foundAt((value as Record<string, unknown>)[member], rest) : []
@@ -50,13 +36,13 @@ const foundAt = (value: unknown, [member, ...rest]: Way): string[] => {
 /** More than these are not named one by one: a row of the record has a bounded size. */
 const most_ids = 50
 
-export const askedName = (way: Way): string => `asked_${way.filter((member) => member !== '[]').join('_')}`
+export const askedName = (path: Path): string => `asked_${path.filter((member) => member !== '[]').join('_')}`
 
 const idsAt = (schema: TSchema | undefined, value: unknown): [string, string | readonly string[]][] =>
-  idWaysOf(schema).flatMap((way): [string, string | readonly string[]][] => {
-    const found = [...new Set(foundAt(value, way))]
+  idPathsOf(schema).flatMap((path): [string, string | readonly string[]][] => {
+    const found = [...new Set(foundAt(value, path))]
     if (found.length === 0) return []
-    return [[askedName(way), way.includes('[]') ? found.slice(0, most_ids) : found[0]!]]
+    return [[askedName(path), path.includes('[]') ? found.slice(0, most_ids) : found[0]!]]
   })
 
 /** The ids that a request named, each as `asked_` and its member: what was asked for, whether or not it exists. */

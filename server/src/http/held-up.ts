@@ -1,5 +1,6 @@
 import { isLockTimeout } from '../db/database-errors.ts'
 import { Problem } from '../kernel/problem.ts'
+import { semaphore } from '../kernel/semaphore.ts'
 
 /** How long a lock is waited for with a connection: the first time, and by those that are known to be held up. */
 export const lockWaits = { first_ms: 250, again_ms: 400 }
@@ -14,9 +15,10 @@ interface Tenant {
   last: Promise<unknown>
 }
 
-const late = () => new Problem('dependency_unavailable', undefined, new Error('a lock of this tenant was not given in time'))
+const late = () =>
+  new Problem('dependency_unavailable', undefined, new Error('lock timeout: another transaction holds a lock of this tenant'))
 
-/** Those before it have met the lock while it waited for a connection: it need not find out by itself. */
+/** An earlier request met the lock while this one waited for a connection, so this one does not try. */
 class HeldUpMeanwhile extends Error {}
 
 /** Called when it has a connection: says how long it may wait for a lock, or throws where it must not even try. */
@@ -27,26 +29,12 @@ const isOfLock = (error: unknown): boolean =>
   (error instanceof Problem ? error.code === 'dependency_unavailable' && isLockTimeout(error.cause) : isLockTimeout(error))
 
 /**
- * Somebody holds a lock of a tenant, such as the end of its audit chain. Whoever meets it gives the connection back after a moment and tries again:
- * one of a tenant at a time, and few of all tenants. They wait for that without a connection.
+ * Another transaction holds a lock of a tenant, such as the end of its audit chain. A request that meets the lock gives its connection back and
+ * tries again later: one of a tenant at a time, and few of all tenants. Meanwhile it waits without a connection.
  */
 export const heldUpTenants = (wait_ms: number) => {
   const tenants = new Map<string, Tenant>()
-  let trying = 0
-  const waiting: (() => void)[] = []
-
-  const oneOfFew = async <T>(act: () => Promise<T>): Promise<T> => {
-    if (trying >= most_held_up) await new Promise<void>((resolve) => waiting.push(resolve))
-    else trying += 1
-    try {
-      return await act()
-    } finally {
-      // The place is handed on: the count stays.
-      const next = waiting.shift()
-      if (next) next()
-      else trying -= 1
-    }
-  }
+  const oneOfFew = semaphore(most_held_up)
 
   const inOrder = <T>(tenant: Tenant, act: () => Promise<T>): Promise<T> => {
     const mine = tenant.last.then(() => oneOfFew(act))

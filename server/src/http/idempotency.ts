@@ -75,8 +75,8 @@ export const hashedRequests = (key: Secret): RequestHash => {
 export const usual_duplicate_wait_ms = 3000
 
 /**
- * Whoever waits for a key holds a connection meanwhile, so they wait no longer than for any lock and try again; until when, by
- * `performance.now()`, is said here. `for_key` and `afterwards` are for who bounds the wait otherwise.
+ * How long a duplicate waits for the lock of its key. With `until` (by `performance.now()`) the caller retries the transaction until then, because
+ * each wait holds a connection. With `for_key` and `afterwards` they are the lock timeouts of one attempt.
  */
 export type KeyWaits = { readonly until: number } | { readonly for_key: string; readonly afterwards: string }
 

@@ -29,6 +29,6 @@ export const requireTrail = (
   for (const name in params) if (!isJudged(params[name]!)) throw new Error(`${id} answered without a decision on its own ${name}`)
   if (effect === 'read' || !is_changed) return
   if (events.length === 0) throw new Error(`${id} changed something without an audit event`)
-  // Otherwise whoever filters the record by one action would find what was done and miss what was refused.
+  // Otherwise a filter of the record by one action would find what was done and miss what was refused.
   if (!events.some(({ action }) => recorded_as.includes(action))) throw new Error(`${id} recorded another act than its own`)
 }

@@ -6,7 +6,7 @@ export const located = (error: Error, bytes: Uint8Array): Error => {
   if (!(error instanceof JsonRefused) || error.position === undefined) return error
   const before = Buffer.from(bytes).toString('utf8').slice(0, error.position)
   const lines = before.split('\n')
-  // In characters, as editors count columns; whoever looks at the bytes has the byte.
+  // In characters, as editors count columns; `byte` counts bytes.
   const column = [...lines.at(-1)!].length + 1
   const position = { line: lines.length, column, byte: Buffer.byteLength(before) }
   return new Problem('invalid_request', { because: error.message, position }, error)

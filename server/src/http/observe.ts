@@ -7,7 +7,7 @@ import { beginRequestSpan } from '../telemetry/spans.ts'
 export type OnRejected = (code: string, address: string) => void
 
 export interface Observers {
-  /** The address that a request comes from, whoever passed it on. */
+  /** The address that a request comes from, also behind a trusted proxy. */
   readonly sourceOf: (request: FastifyRequest) => string
   readonly metrics: Metrics
   readonly onRejected: OnRejected

@@ -84,7 +84,7 @@ const repeats = {
   request: 'Accepted and not needed: the description says which repeats are answered as before.',
 } as const
 
-/** Relative, so that it is right behind any proxy and on any port: whoever reads the document has reached the API. */
+/** Relative, so that it is right behind any proxy and on any port: a client that reads the document has reached the API. */
 const apisDoor = { url: '/', description: 'Where this document was read.' }
 
 const nodesDoor = (nodes_url: string) => ({

@@ -35,8 +35,8 @@ export const asProblem = (error: unknown, operation?: Operation): Problem => {
 }
 
 /**
- * Whoever is refused learns what was missing and where to ask why. Both follow from what was asked and by which class of actor, so they tell
- * nothing of what there is.
+ * A refused caller learns which action was missing and where to ask why. Both follow from the operation and the class of the actor, so they
+ * reveal nothing that exists.
  */
 const guided = ({ code, details }: Problem, operation: Operation | undefined, actor: Actor | null): ProblemDetails | undefined => {
   if (code !== 'insufficient_permissions' || !operation) return details
@@ -56,7 +56,7 @@ const retryAfterSeconds = (problem: Problem): number | undefined => {
   return problem.details?.retry_after_seconds ?? (problem.status === 503 ? 1 : undefined)
 }
 
-/** In the manner in which a token was shown; who showed a bound one as anybody's is told how he should have. */
+/** In the manner in which a token was shown; a caller who showed a bound token as a bearer token is told to use DPoP. */
 const challenge = ({ code }: Problem, authorization: string | undefined): string => {
   if (code === 'token_missing') return 'Bearer'
   // There is no registered name for it; the handshake is where one is shown.

@@ -44,7 +44,7 @@ const mostCallers = 100_000
 const exceeded = ({ began }: Minute, now: number) =>
   new Problem('rate_limit_exceeded', { retry_after_seconds: Math.ceil((began + minuteMs - now) / 1000) })
 
-/** Even past the limit of his address whoever has the right secret gets in; nobody needs more than this to show it. */
+/** Even past the limit of its address a caller with the right secret gets in; nobody needs more than this to show it. */
 const smallBytes = 4096
 
 const isSmall = ({ headers }: FastifyRequest): boolean =>
@@ -53,14 +53,14 @@ const isSmall = ({ headers }: FastifyRequest): boolean =>
 export interface Counter {
   /** Counts a request against its caller's limit, which is policy; throws where it is exceeded. */
   readonly count: (request: FastifyRequest) => Promise<void>
-  /** Before the body of somebody unknown is read: throws where it is large and his address has used up its limit. Counts nothing. */
+  /** Before the body of somebody unknown is read: throws where it is large and the caller's address has used up its limit. Counts nothing. */
   readonly requireWorthReading: (request: FastifyRequest) => Promise<void>
 }
 
 export const requestCounter = ({ requestsIn }: Pick<StrangerCost, 'requestsIn'>): Counter => {
   const minutes = recentlyUsed<Minute>(mostCallers)
 
-  /** Whoever is known has a limit of requests; a stranger pays for what they make us read, too. */
+  /** An identified caller is limited by requests alone; a stranger pays for the bytes that the server reads, too. */
   const weightOf = (counted: Counted, { reading }: FastifyRequest): number => (counted === 'anonymous' && reading ? requestsIn(reading) : 1)
 
   const count = async (request: FastifyRequest): Promise<void> => {

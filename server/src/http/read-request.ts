@@ -44,7 +44,7 @@ const timesNamed = (raw_headers: readonly string[], wanted: string): number => {
   return found
 }
 
-/** Of two of these headers Node keeps the first, and whoever stands before us may keep the other. */
+/** Of two of these headers Node keeps the first, and a proxy in front of the server may keep the other. */
 export const requireOneAuthorization = (raw_headers: readonly string[]): void => {
   if (timesNamed(raw_headers, 'authorization') > 1) throw new Problem('invalid_request', { detail: 'two_credentials' })
 }
@@ -55,7 +55,7 @@ const hostText = /^(?:\[[0-9A-Fa-f:.]+\]|[\w.~!$&'()*+;=%-]*)(?::\d*)?$/
 export const isOneHost = (raw_headers: readonly string[], host: string | undefined): boolean =>
   timesNamed(raw_headers, 'host') <= 1 && hostText.test(host ?? '')
 
-/** The same of this one (RFC 9112, 3.2): a proxy might have chosen where to send the request by the other, or by a part of it. */
+/** Two `Host` headers are refused likewise (RFC 9112, 3.2): a proxy may have routed the request by the other, or by a part of it. */
 export const requireOneHost = (raw_headers: readonly string[], host: string | undefined): void => {
   if (timesNamed(raw_headers, 'host') > 1) throw new Problem('invalid_request', { detail: 'two_hosts' })
   if (!isOneHost(raw_headers, host)) throw new Problem('invalid_request', { detail: 'malformed_host' })

@@ -13,7 +13,7 @@ import { lookedAt, placeOf, targetOf } from './refused-target.ts'
 export const isRefusal = (error: unknown): error is Problem =>
   error instanceof Problem && (error.status === 403 || error.status === 404 || error.code === 'policy_out_of_bounds')
 
-/** It was not done, and he was told why. */
+/** It was not done, and the caller was told why. */
 export const isAnswered = (error: unknown): error is Problem => error instanceof Problem && error.status < 500
 
 /** Where it is recorded: in the database as its tenant uses it. */

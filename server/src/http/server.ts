@@ -13,6 +13,7 @@ import type { Actor } from '../work/work.ts'
 import { allowedMethods } from './allowed-methods.ts'
 import { type Answer, type Caller, identifiedOnce, type Showing } from './answer.ts'
 import type { Rails } from './asking.ts'
+import { chargeRequests } from './charge-requests.ts'
 import { correlationIdOf } from './correlation.ts'
 import { docFiles } from './docs.ts'
 import { type PublicDocument, serveDocument } from './documents.ts'
@@ -21,16 +22,14 @@ import { serveFixed } from './fixed-files.ts'
 import { serveFront } from './front.ts'
 import { guardHeaders } from './guard-headers.ts'
 import { serveHealth } from './health.ts'
-import { untoldMembers } from './idempotency.ts'
 import { requireDeclared } from './invariants.ts'
-import { located } from './located.ts'
 import { mount } from './mount.ts'
 import { requireNoSecretIn } from './no-secret-in-body.ts'
 import { noteUnread, type Observers, type OnRejected, observe } from './observe.ts'
 import { openApiDocument } from './openapi.ts'
+import { parseBodies } from './parse-bodies.ts'
 import { asProblem, rawProblem, replyWithProblem } from './problem-reply.ts'
 import { type Counter, requestCounter } from './rate.ts'
-import { readForm } from './read-form.ts'
 import {
   oneText,
   parseQuery,
@@ -45,7 +44,7 @@ import {
 } from './read-request.ts'
 import { compileSerializer } from './serialization.ts'
 import { type IsTrusted, sourceAddress } from './source-address.ts'
-import { bodyLimit, type ReadingCost, readMeasured, type StrangerCost, usualStrangerCost } from './stranger-cost.ts'
+import { bodyLimit, type ReadingCost, type StrangerCost, usualStrangerCost } from './stranger-cost.ts'
 import { compileValidator } from './validation.ts'
 import { Waits } from './waits.ts'
 
@@ -85,7 +84,7 @@ export interface ServerParts extends Rails {
   /** What anybody may read. */
   readonly documents?: readonly PublicDocument[]
   readonly fresh: Fresh
-  /** Who a token speaks for; throws a problem if for nobody, or if it is not his who shows it. */
+  /** Who a token speaks for; throws a problem if for nobody, or if the caller is not its holder. */
   readonly identify: (shown: ShownToken, showing: Showing) => Promise<Actor>
   /** Which machine an OAuth client is; throws a problem if none. */
   readonly identifyClient: (caller: Caller, form: unknown) => Promise<Actor>
@@ -130,9 +129,6 @@ const clientErrors: Record<string, 'headers_too_large' | 'request_timeout'> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 }
-
-/** What every request takes is not counted: a decision is read and written in less. */
-const free_ms = 0.1
 
 const createInstance = (parts: ServerParts, observers: Observers): FastifyInstance => {
   const { headers_ms, request_ms, checked_every_ms } = parts.slowness ?? allowedSlowness
@@ -242,7 +238,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.decorateRequest('paid_by')
   app.decorateRequest('written_from', 0)
   const waits = new Waits()
-  // Before the grace: whoever waits is answered, and waits elsewhere.
+  // Before the grace period: waiting callers are answered, and wait at another process.
   app.addHook('preClose', async () => waits.endAll())
   const drain = drainOnClose(app, parts.drain_seconds ?? 0)
   app.decorate('hurry', drain.hurry)
@@ -253,24 +249,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
     observe(request, reply, observers)
     done()
   })
-  app.removeAllContentTypeParsers()
-  const { parseJson = parseStrictJson } = parts
-  app.addContentTypeParser('application/json', { parseAs: 'buffer', bodyLimit }, (request, bytes: Buffer, done) => {
-    const { operation } = request
-    // What is no operation has no use for a body, so a stranger's is not parsed.
-    if (!operation || bytes.length === 0) return done(null, undefined)
-    readMeasured(
-      request,
-      bytes,
-      () => parseJson(bytes, () => untoldMembers(operation)),
-      (error, body) => done(error && located(error, bytes), body),
-    )
-  })
-  app.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'buffer', bodyLimit }, (request, bytes: Buffer, done) => {
-    const { operation } = request
-    if (operation?.speaks !== 'oauth') return done(new Problem('unsupported_media_type'))
-    readMeasured(request, bytes, () => readForm(operation, bytes), done)
-  })
+  parseBodies(app, parts.parseJson ?? parseStrictJson)
 
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(guardHeaders).header('x-request-id', request.id).header('x-correlation-id', request.id)
@@ -300,24 +279,14 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
       const showing = { correlation_id: request.id, fresh: request.fresh, source_ip: request.source_ip, identified }
       await identified(await request.span.within('identify', () => identify(request, operation, showing)))
     } catch (error) {
-      // Who used somebody's proof again is nobody, whoever's it was. Who shows no node's certificate is counted with his answer.
+      // A caller who replays a proof is anonymous. A caller without a node's certificate is counted with the answer.
       if (error instanceof Problem && error.status === 401 && operation.identified_by === 'bearer')
         await countRequest(Object.assign(request, { actor: null }))
       throw error
     }
     if (operation.body) requireMedia(operation, request.headers)
   })
-  // Reading the body and writing the answer is done in one go each: the tenant pays for them afterwards.
-  app.addHook('preSerialization', (request, _reply, payload, done) => {
-    request.written_from = performance.now()
-    done(null, payload)
-  })
-  app.addHook('onSend', (request, _reply, payload, done) => {
-    const { paid_by, written_from, reading } = request
-    const took_ms = (written_from === 0 ? 0 : performance.now() - written_from) + (reading?.milliseconds ?? 0)
-    if (paid_by !== undefined && took_ms > free_ms) parts.bulkheads.turns.charge(paid_by, took_ms)
-    done(null, payload)
-  })
+  chargeRequests(app, parts.bulkheads.turns)
   // Answered before the whole body came: what still comes must be neither awaited nor answered a second time.
   app.addHook('onSend', (request, reply, payload, done) => {
     if (!request.raw.complete) reply.header('connection', 'close')
@@ -335,7 +304,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   app.addHook('preHandler', (request, _reply, done) => {
     try {
       requireNoSecretIn(request.body)
-      // Whoever held his body back until his credential was revoked asks too late. What was proved a moment ago costs nothing here.
+      // A caller who held the body back until the credential was revoked asks too late. What was proved a moment ago costs nothing here.
       if (request.body === undefined || !request.requireStill) return done()
       request.requireStill().then(
         () => done(),

@@ -1,47 +1,41 @@
+import { type Path, placesIn, type Schema } from '@gatehouse/contract/schema-places'
 import { uuidPattern } from '@gatehouse/contract/shapes'
 import { readInstant } from '../kernel/instants.ts'
 
-interface Schema {
-  readonly pattern?: string
-  readonly format?: string
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly items?: Schema
-  readonly anyOf?: readonly Schema[]
+type Settle = (text: string) => string
+interface Spelled {
+  readonly path: Path
+  readonly settle: Settle
 }
 
-type Settle = (value: unknown) => unknown
-
-/** Null: neither an id nor an instant can stand there. */
-const settlers = new WeakMap<Schema, Settle | null>()
-/** What is to be done by a schema is found out once, and only the members that can hold an id or an instant are looked at. */
-const settlerOf = (schema: Schema): Settle | null => {
-  const known = settlers.get(schema)
-  if (known !== undefined) return known
-  const settler = compile(schema)
-  settlers.set(schema, settler)
-  return settler
+const lowerCase: Settle = (text) => text.toLowerCase()
+const oneForm: Settle = (text) => readInstant(text) ?? text
+const settlerOf = ({ pattern, format }: Schema): Settle | undefined => {
+  if (pattern === uuidPattern) return lowerCase
+  return format === 'date-time' ? oneForm : undefined
 }
 
-const compile = ({ pattern, format, properties = {}, items, anyOf = [] }: Schema): Settle | null => {
-  const isId = pattern === uuidPattern
-  const isInstant = format === 'date-time'
-  const choices = anyOf.map(settlerOf).filter((settler) => settler !== null)
-  const item = items ? settlerOf(items) : null
-  const members = Object.entries(properties).flatMap(([name, member]) => {
-    const settler = settlerOf(member)
-    return settler ? [{ name, settler }] : []
+const known = new WeakMap<Schema, readonly Spelled[]>()
+/** Found once for each schema: a request is read only where an id or an instant can stand. */
+const spelledIn = (schema: Schema): readonly Spelled[] => {
+  const before = known.get(schema)
+  if (before) return before
+  const found = placesIn(schema).flatMap((place): Spelled[] => {
+    const settle = settlerOf(place.schema)
+    return settle ? [{ path: place.path, settle }] : []
   })
-  if (!isId && !isInstant && choices.length === 0 && !item && members.length === 0) return null
-  return (value) => {
-    if (isId) return typeof value === 'string' ? value.toLowerCase() : value
-    if (isInstant) return typeof value === 'string' ? (readInstant(value) ?? value) : value
-    if (choices.length > 0) return choices.reduce((settled, settler) => settler(settled), value)
-    if (Array.isArray(value)) return item ? value.map(item) : value
-    if (typeof value !== 'object' || value === null) return value
-    const given = value as Record<string, unknown>
-    for (const { name, settler } of members) if (Object.hasOwn(given, name)) given[name] = settler(given[name])
-    return given
-  }
+  known.set(schema, found)
+  return found
+}
+
+const settledAt = (value: unknown, spelled: Spelled, depth = 0): unknown => {
+  const member = spelled.path[depth]
+  if (member === undefined) return typeof value === 'string' ? spelled.settle(value) : value
+  if (Array.isArray(value)) return member === '[]' ? value.map((each) => settledAt(each, spelled, depth + 1)) : value
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, member)) return value
+  const members = value as Record<string, unknown>
+  members[member] = settledAt(members[member], spelled, depth + 1)
+  return members
 }
 
 /**
@@ -49,7 +43,5 @@ const compile = ({ pattern, format, properties = {}, items, anyOf = [] }: Schema
  * as texts too ("is this yourself?"), so a second spelling would be a way round such a question. Runs before validation: what does not fit
  * is left as it is.
  */
-export const settleSpellings = (schema: Schema, value: unknown): unknown => {
-  const settler = settlerOf(schema)
-  return settler ? settler(value) : value
-}
+export const settleSpellings = (schema: Schema, value: unknown): unknown =>
+  spelledIn(schema).reduce((settled, spelled) => settledAt(settled, spelled), value)

@@ -5,7 +5,7 @@ import { Problem } from '../kernel/problem.ts'
  * in a tenant waits for the end of its audit chain anyway.
  */
 const most_lent = 2
-/** Whoever comes when so many wait is refused at once. */
+/** The longest queue of a tenant: one more request is refused at once. */
 const most_waiting = 500
 /** As long as a statement may take. */
 export const usual_queue_wait_ms = 5000
@@ -38,7 +38,7 @@ export const tenantQueues = (wait_ms = usual_queue_wait_ms, mayBorrow: (tenant: 
       reject(late())
     }, wait_ms)
     queue.waiting.add(resolve)
-    // The place of whoever has gone is handed on: the count stays.
+    // A request that leaves hands its place on: the count stays.
     await promise.finally(() => clearTimeout(timer))
   }
 

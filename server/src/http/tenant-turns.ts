@@ -47,7 +47,7 @@ interface Waiting {
 }
 interface Waits {
   readonly limit_ms: number
-  /** Whoever has begun goes on first: all requests of a tenant side by side would all be late, one after the other only the last are. */
+  /** A request that has begun goes on first. Side by side all requests of a tenant would be late; one after the other only the last are. */
   readonly hasBegun: boolean
   readonly cost_ms?: number
 }
@@ -57,8 +57,8 @@ const late = (limit_ms: number) =>
 
 /**
  * Fair queueing of the event loop, by tenant (round robin). A tenant pays for what its requests take: judging, reading rows, writing answers, and a
- * share of the time that the database works for it. However many requests it has in flight, they share the one turn of that tenant, and
- * whoever takes little does not queue at all.
+ * share of the time that the database works for it. However many requests it has in flight, they share the one turn of that tenant. A
+ * tenant that takes little does not queue at all.
  */
 export const tenantTurns = (pause: (ms: number) => Promise<unknown> = pauseFor) => {
   const allowances = recentlyUsed<Allowance>(most_tenants)

@@ -125,8 +125,8 @@ describe('what is said of a field', () => {
   test('HO-04 a text that does not fit its pattern → said in words, with no regular expression', async () => {
     const wrong = { name: 'x', region: 'EU 1', sku: '-h100', gpus: 1, project_id: project.aurora }
     expect(await messageOf(live.ask('aldo', createAllocation, { body: wrong }))).toEqual([
-      'must be of lower-case letters, digits and hyphens, with no hyphen at either end',
-      'must be of lower-case letters, digits and hyphens, with no hyphen at either end',
+      'must consist of lower-case letters, digits and hyphens, with no hyphen at either end',
+      'must consist of lower-case letters, digits and hyphens, with no hyphen at either end',
     ])
   })
 

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { fileFault } from '../kernel/file-faults.ts'
 import { CheckpointsRefused } from './checkpoint.ts'
 
 /** Where checkpoints are kept, a line each. A store only ever grows. */
@@ -13,20 +14,11 @@ export interface CheckpointStore {
   append(place: number, line: string): Promise<void>
 }
 
-const reasons: Record<string, string> = {
-  EACCES: 'this user may not',
-  EPERM: 'this user may not',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of its path is a file',
-  EROFS: 'the disk is read-only',
-  ENOSPC: 'the disk is full',
-}
-
 /** The same error, named after the setting. It is no refusal: a disk can be put right under a running server. */
 const named =
   (path: string) =>
   (error: unknown): never => {
-    const reason = reasons[(error as NodeJS.ErrnoException).code ?? '']
+    const reason = fileFault(error)
     throw reason
       ? new Error(`The checkpoint file in GATEHOUSE_CHECKPOINT_FILE (${path}) cannot be used: ${reason}.`, { cause: error })
       : error

@@ -23,7 +23,7 @@ export const lostSince = async (reader: Reader, log: CheckpointLog): Promise<str
   return `row ${seq} in the audit chain of ${whose}${more} is not the one that a signed checkpoint remembers`
 }
 
-/** More than the file has: then it is not the file of this database, or not all of it. */
+/** Says so where the database knows of more checkpoints than the file has: it is another database's file, or not all of this one's. */
 const missingCheckpoints = (known: number, log: CheckpointLog): string | null =>
   known > log.count()
     ? `The database knows of ${known} checkpoints, but only ${log.count()} are in the checkpoint file ${log.where}. Check the path in GATEHOUSE_CHECKPOINT_FILE, and put the right file in its place`
@@ -31,14 +31,14 @@ const missingCheckpoints = (known: number, log: CheckpointLog): string | null =>
 
 /**
  * A wrong path looks like a lost memory. It must not be accepted like a restore: that would end every machine token, and begin a second memory
- * beside the right one. So whoever accepts says that the file is lost for good.
+ * beside the right one. So an operator who accepts must say that the file is lost for good.
  */
 export const requireWholeFile = async (database: Database, log: CheckpointLog, isLost = false): Promise<void> => {
   await log.refresh()
   const { checkpoint_number } = await database.reader.one(readInstallation())
   const missing = missingCheckpoints(checkpoint_number, log)
   if (missing && !isLost)
-    throw new CheckpointsRefused(`${missing}. Nothing was changed. If the file is lost for good, say --checkpoints-lost.`)
+    throw new CheckpointsRefused(`${missing}. Nothing was changed. If the file is lost for good, add --checkpoints-lost.`)
 }
 
 /**

@@ -1,14 +1,14 @@
-import { type KeyRing, KeysRefused, printOf } from '../custody/key-ring.ts'
+import { fingerprintOf, type KeyRing, KeysRefused } from '../custody/key-ring.ts'
 import type { Reader } from '../db/database.ts'
 import { listeningServers } from './installation-queries.ts'
 
 /**
- * A server that does not know the key could open nothing any more: it would sign no token and no task. Each server shows prints of the keys that it
- * knows on the line on which it listens, for as long as it runs.
+ * A server that does not know the key could open nothing any more: it would sign no token and no task. Each server shows the fingerprints of its keys
+ * in the name of its LISTEN connection, for as long as it runs.
  */
 export const requireKeyKnown = async (reader: Reader, ring: KeyRing): Promise<void> => {
-  const print = printOf(ring, ring.active_id)
-  const ignorant = (await reader.many(listeningServers())).filter(({ name }) => !name.split(' ').includes(print))
+  const fingerprint = fingerprintOf(ring, ring.active_id)
+  const ignorant = (await reader.many(listeningServers())).filter(({ name }) => !name.split(' ').includes(fingerprint))
   if (ignorant.length === 0) return
   const places = ignorant.map(({ address, pid }) => `${address ?? 'a local socket'} (database process ${pid})`).join(', ')
   throw new KeysRefused(

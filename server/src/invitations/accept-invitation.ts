@@ -74,7 +74,7 @@ export const acceptInvitation: Answering<typeof Op> = async (work, { body }) => 
       reason_code: 'permission_denied',
       action: project ? 'project.member.invite' : 'tenant.user.invite',
       detail: 'assignment_ceiling',
-      because: 'Whoever sent this invitation may no longer give its role.',
+      because: 'The inviter may no longer give this role. Ask for a new invitation.',
     })
   })
   await judged.join()

@@ -28,7 +28,7 @@ const marks = (): Uint8Array => {
 const isMark = (bits: Uint8Array, point: number): boolean =>
   point < endOfTable ? (bits[point >> 3]! & (1 << (point & 7))) !== 0 : point >= 0xe0100 && point <= 0xe01ef
 
-/** One pass instead of a regular expression, which would begin anew after each mark of a run. */
+/** One pass instead of a regular expression, which would start again after each mark of a run. */
 const hasEndlessMarks = (text: string, from: number): boolean => {
   const bits = marks()
   let run = 0

@@ -4,7 +4,7 @@ import { settleText } from './settle-text.ts'
 const maxDepth = 32
 
 interface Limits {
-  /** Of one object: whoever sends more wants to keep us busy. */
+  /** Of one object: an honest request never has more. */
   readonly members: number
   /** Of the whole. */
   readonly values: number

@@ -1,5 +1,5 @@
 import type { Append } from '../audit/append.ts'
-import { type KeyRing, printOf } from '../custody/key-ring.ts'
+import { fingerprintOf, type KeyRing } from '../custody/key-ring.ts'
 import type { Database } from '../db/database.ts'
 import { type ListenOptions, listenTo } from '../db/listen.ts'
 import type { PrimaryGuard } from '../db/primary-guard.ts'
@@ -20,20 +20,20 @@ interface Parts {
   readonly database_url: string
   readonly primary?: PrimaryGuard
   readonly subscribers: (signing: TaskSigning) => TaskSubscribers
-  readonly onError: (error: Error) => void
+  readonly onError: (error: Error, during: 'listening' | 'signing') => void
   readonly look_ms?: NonNullable<ListenOptions['look_ms']>
 }
 
 /** All that a process needs to let nodes do something: it signs, hears, and looks after what is open. */
 export const nodeTasking = ({ database, append, ring, authority, database_url, primary, subscribers, onError, look_ms }: Parts) => {
   const signing = taskSigning(ring)
-  // A name has room for five of them; the one that is about to become the first is among them.
+  // `application_name` has room for five. The key that `keys:rewrap` will use next is among the first.
   const says = ring.ids
     .slice(0, 5)
-    .map((id) => printOf(ring, id))
+    .map((id) => fingerprintOf(ring, id))
     .join(' ')
   const wakes = listenTo({
-    ...{ url: database_url, channel: 'gatehouse_node_tasks', says, onError },
+    ...{ url: database_url, channel: 'gatehouse_node_tasks', says, onError: (error: Error) => onError(error, 'listening') },
     ...(primary ? { primary } : {}),
     ...(look_ms ? { look_ms } : {}),
   })
@@ -45,7 +45,7 @@ export const nodeTasking = ({ database, append, ring, authority, database_url, p
   }
   const tending: TaskTending = { database, append, signing, subscribers: subscribers(signing) }
   let under_way: ReturnType<typeof tendTasks> | undefined
-  /** Whoever comes while it is done has its outcome: a slow database must not be asked all the more. */
+  /** Callers at the same moment share one run: a slow database must not get more work. */
   const tendOnce = () => {
     under_way ??= tendTasks(tending).finally(() => {
       under_way = undefined
@@ -55,7 +55,7 @@ export const nodeTasking = ({ database, append, ring, authority, database_url, p
   let last: Promise<unknown> = Promise.resolve()
   const tendSoon = () => {
     // After what is under way: it may have looked before.
-    last = last.then(() => tendSigners(signers).then(() => tendTasks(tending))).catch(onError)
+    last = last.then(() => tendSigners(signers).then(() => tendTasks(tending))).catch((error: Error) => onError(error, 'signing'))
   }
   const tasks: NodeTasks = { signing, wakes, tendSoon }
   return {

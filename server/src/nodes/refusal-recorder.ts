@@ -45,7 +45,7 @@ export const refusalRecorder = (database: Database, append: Append) => {
   }
 
   return async ({ action, node_id, credential_id, reason_code, correlation_id, source_ip, metadata }: RefusedNode): Promise<void> => {
-    // By network: whoever has one IPv6 address has all of its /64, and would have as many rows as they like.
+    // By network: a host with one IPv6 address has its whole /64, and could fill the record from there.
     const left_out = counted(networkOf(source_ip))
     if (left_out === null) return
     // Who shows a node's certificate has its key; who only claims to be it, is nobody.

@@ -13,7 +13,8 @@ export const signedAssertion = (use: UseProof, public_url: string): ClientMethod
   name: 'private_key_jwt',
   isTried: ({ form }) => form.client_assertion !== undefined || form.client_assertion_type !== undefined,
   read: ({ form: { client_assertion: assertion, client_assertion_type: type }, fresh }) => {
-    if (assertion === undefined || type === undefined) throw new Problem('invalid_request', { because: 'half an assertion' })
+    if (assertion === undefined || type === undefined)
+      throw new Problem('invalid_request', { because: 'client_assertion and client_assertion_type must come together' })
     const client_id = type === assertionType ? clientNamedBy(assertion) : undefined
     if (client_id === undefined) throw new Problem('token_invalid', undefined, new Error('no assertion that names a client'))
     const audiences = [public_url, `${public_url}${issueOAuthToken.path}`]

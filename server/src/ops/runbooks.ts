@@ -7,7 +7,7 @@ export const runbooks = [
     name: 'A built-in role is disabled',
     when: 'People who hold the role are refused with reason `role_disabled`; the overview counts disabled built-in roles.',
     steps: [
-      'List the built-in roles and find the disabled one, its mode and since when it is so.',
+      'List the built-in roles and find the disabled one. `disable_mode` and `disabled_at` say how and since when.',
       'Read in the audit record who disabled it and why: action `role.disable`.',
       'If the reason is over, enable the role. Only a superadmin can, and must give a reason.',
     ],

@@ -4,7 +4,7 @@ import { definitionOf } from './policy-definitions.ts'
 test('DE-20 what a definition does not say is the platform’s, without bounds', () => {
   expect(definitionOf('authorization.break_glass_single_person')).toEqual({
     type: 'boolean',
-    purpose: 'Whether one person may grant an elevation that he asked for himself.',
+    purpose: 'Whether people may grant elevations that they asked for themselves.',
     default: false,
     bounds: {},
     scopes: ['global'],

@@ -148,7 +148,7 @@ export const policyDefinitions = {
   'authorization.break_glass_max_seconds': seconds('Longest break-glass elevation.', 3600, 60, 86_400),
   'authorization.break_glass_single_person': {
     type: 'boolean',
-    purpose: 'Whether one person may grant an elevation that he asked for himself.',
+    purpose: 'Whether people may grant elevations that they asked for themselves.',
     default: false,
   },
   'authorization.platform_role_source': {

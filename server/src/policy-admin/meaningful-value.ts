@@ -10,7 +10,7 @@ export interface Fault {
   readonly allowed?: string[]
 }
 
-/** Whom tokens are issued to: people bring their own. */
+/** The classes of actors that tokens are issued to. People bring tokens of their identity provider. */
 const classes = actorTypes.filter((type) => type !== 'user')
 const every_key = '*'
 

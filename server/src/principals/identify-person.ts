@@ -15,7 +15,7 @@ interface Subject {
   readonly subject: string
 }
 
-/** Which person a subject is. That somebody is unknown is not kept: he may sign in at any moment. */
+/** Which person a subject is. That somebody is unknown is not kept: they may sign in at any moment. */
 const people: Source<Subject, Addressed> = {
   name: 'person',
   textOf: ({ issuer, subject }) => JSON.stringify([issuer, subject]),
@@ -38,7 +38,7 @@ const wantPerson = (subject: Subject): Wanted<Addressed> => {
 /** Of so many people a process remembers what it found in their rows. */
 const most = 10_000
 
-/** Who a person's access token speaks for. Whether he may still do anything is not asked here: the engine asks it each time. */
+/** Who a person's access token speaks for. Whether they may still do anything is not asked here: the engine asks it each time. */
 export const identifyPerson = (
   tokens: Pick<HumanTokens, 'validate'>,
   database: Database,

@@ -2,8 +2,8 @@ import type { Authority } from '../authz/authorize.ts'
 import { Problem } from '../kernel/problem.ts'
 
 /**
- * Nobody gives what he does not hold: either the whole tier is within the grantor's authority, or every permission of the role
- * already is in his own effective set.
+ * Nobody gives what they do not hold: either the whole tier is within the grantor's authority, or every permission of the role
+ * already is in their own effective set.
  */
 const isWithinOwn = ({ facts }: Pick<Authority, 'facts'>, tier: 'tenant' | 'project', permissions: Iterable<string>): boolean => {
   const { allowed } = facts[tier]

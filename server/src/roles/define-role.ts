@@ -25,13 +25,17 @@ export const lockCustomRole = async (work: Work, scope: RoleScope, role_id: stri
   return role
 }
 
+const requireOfProject = ({ tier }: RoleScope, is_for_service_accounts: boolean): void => {
+  if (is_for_service_accounts && tier === 'tenant')
+    throw new Problem('validation_error', [
+      { in: 'body', field: 'is_assignable_to_service_accounts', message: 'must be false: service accounts live in projects' },
+    ])
+}
+
 export const createRole: Created = async (work, { params, body }) => {
   const scope = await authorizeDefine(work, params)
   const { name, description = null, is_assignable_to_service_accounts = false, reason = null } = body
-  if (is_assignable_to_service_accounts && scope.tier === 'tenant')
-    throw new Problem('validation_error', [
-      { in: 'body', field: 'is_assignable_to_service_accounts', message: 'service accounts live in projects' },
-    ])
+  requireOfProject(scope, is_assignable_to_service_accounts)
   const permissions = requireGrantable(body.permissions, scope.tier, is_assignable_to_service_accounts)
   // Who reads the name must know whose role it is.
   if (isBuiltinRole(name)) throw new Problem('role_already_exists')
@@ -57,10 +61,7 @@ export const updateRole: Updated = async (work, { params, body }) => {
   const role = await lockCustomRole(work, scope, params.role_id)
   if (body.expected_version !== role.version) throw new Problem('version_conflict', { version: role.version })
   const is_for_service_accounts = body.is_assignable_to_service_accounts ?? role.is_assignable_to_service_accounts
-  if (is_for_service_accounts && scope.tier === 'tenant')
-    throw new Problem('validation_error', [
-      { in: 'body', field: 'is_assignable_to_service_accounts', message: 'service accounts live in projects' },
-    ])
+  requireOfProject(scope, is_for_service_accounts)
   const permissions = body.permissions ? requireGrantable(body.permissions, scope.tier, is_for_service_accounts) : role.permissions
   requireFitting(permissions, is_for_service_accounts)
   const version = role.version + 1

@@ -9,7 +9,7 @@ import { shareOwnerRoles } from './role-queries.ts'
 
 const grantor = (work: Work) => (work.actor.type === 'user' ? work.actor.id : null)
 
-/** Whoever an organization is founded for owns it. A disabled role is assigned to nobody, so nothing is founded while it is. */
+/** The person an organization is founded for owns it. A disabled role is assigned to nobody, so nothing is founded meanwhile. */
 export const bindFirstTenantOwner: TenancySubscribers['onOrganizationFounded'][number] = async (work, organization, owner_user_id) => {
   const { id } = organization
   await assignableRole(work, { tier: 'tenant', id, org_id: id, project_id: null }, { role_name: ownerRoleOf.tenant })

@@ -1,53 +1,20 @@
 import { builtinRoleNames } from '../authz/catalogue.ts'
 import { Problem } from '../kernel/problem.ts'
 
-/** Letters of other scripts that read like Latin ones, after the confusables of Unicode (UTS 39); what decomposes needs no line here. */
-const lookalikes: Readonly<Record<string, string>> = {
-  ...{ а: 'a', α: 'a', ɑ: 'a', в: 'b', ь: 'b', β: 'b', ƅ: 'b', с: 'c', ϲ: 'c', ᴄ: 'c', ԁ: 'd', ɗ: 'd', е: 'e', ε: 'e', є: 'e', ҽ: 'e' },
-  ...{
-    ɡ: 'g',
-    ց: 'g',
-    н: 'h',
-    һ: 'h',
-    հ: 'h',
-    і: 'i',
-    ι: 'i',
-    ı: 'i',
-    ӏ: 'i',
-    ɩ: 'i',
-    ј: 'j',
-    ϳ: 'j',
-    к: 'k',
-    κ: 'k',
-    м: 'm',
-    ո: 'n',
-    п: 'n',
-  },
-  ...{
-    η: 'n',
-    о: 'o',
-    ο: 'o',
-    σ: 'o',
-    օ: 'o',
-    ᴏ: 'o',
-    ø: 'o',
-    р: 'p',
-    ρ: 'p',
-    ԛ: 'q',
-    г: 'r',
-    ᴦ: 'r',
-    ѕ: 's',
-    ꜱ: 's',
-    т: 't',
-    τ: 't',
-    ᴛ: 't',
-  },
-  ...{ υ: 'u', ս: 'u', ᴜ: 'u', ν: 'v', ѵ: 'v', ᴠ: 'v', ѡ: 'w', ω: 'w', ᴡ: 'w', х: 'x', χ: 'x', у: 'y', γ: 'y', ү: 'y', ᴢ: 'z', ß: 'ss' },
-  ...{ '0': 'o', '1': 'i', '2': 'z', '3': 'e', '4': 'a', '5': 's', '6': 'b', '7': 't', '8': 'b', '9': 'g' },
-  ...{ '@': 'a', $: 's', '!': 'i', '|': 'i', '€': 'e', '+': 't' },
-  // One stroke is one stroke, whichever letter is meant.
-  l: 'i',
+/**
+ * What reads like a Latin letter: letters of other scripts after the confusables of Unicode (UTS 39), digits and signs. Letters that decompose
+ * need no entry. One stroke is one stroke: `l` is an `i`.
+ */
+const lookalikesOf: Readonly<Record<string, string>> = {
+  ...{ a: 'аαɑ4@', b: 'вьβƅ68', c: 'сϲᴄ', d: 'ԁɗ', e: 'еεєҽ3€', g: 'ɡց9' },
+  ...{ h: 'нһհ', i: 'іιıӏɩ1!|l', j: 'јϳ', k: 'кκ', m: 'м', n: 'ոпη' },
+  ...{ o: 'оοσօᴏø0', p: 'рρ', q: 'ԛ', r: 'гᴦ', s: 'ѕꜱ5$', ss: 'ß' },
+  ...{ t: 'тτᴛ7+', u: 'υսᴜ', v: 'νѵᴠ', w: 'ѡωᴡ', x: 'хχ', y: 'уγү' },
+  ...{ z: 'ᴢ2' },
 }
+const lookalikes: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(lookalikesOf).flatMap(([letter, others]) => [...others].map((other) => [other, letter])),
+)
 
 /**
  * What a name looks like to somebody who reads it in a hurry: no separators, no case, no marks, one letter for all that look alike. Two

@@ -20,7 +20,7 @@ export const accountsIn = (project_id: string, after: string | null, limit: numb
    where project_id = ${project_id} and state <> 'deleted' and (${after}::uuid is null or id > ${after}::uuid)
    order by id limit ${limit}`
 
-/** Those that are not deleted; whoever counts holds the project. */
+/** Those that are not deleted. The caller holds the lock of the project, so the count stays true. */
 export const countAccounts = (project: Managing) => sql(Exactly({ count: Type.Integer() }))`
   select count(*)::int as count from service_accounts where project_id = ${project.id} and state <> 'deleted'`
 

@@ -127,7 +127,7 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
       denials.writeAside(
         caller,
         { actor: actorOf(read), org_id, project_id, resource: of.boundTo(read, none).resources[0]! },
-        // Nobody was verified, so nothing that he wrote goes into the record.
+        // Nobody was verified, so nothing that the caller wrote goes into the record.
         { reason_code: 'token_invalid', why, request: {}, allowed_audiences: [], attempts },
       )
     }

@@ -68,7 +68,7 @@ export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accept
     const { found } = await read(shown.token, fresh)
     const { id, actor_type, actor_id, credential_id, org_id, project_id, shared_runtime_id, scope, cnf_jkt, act } = found
     // A token that counts has a credential, and none is issued to a person.
-    if (actor_type === 'user' || credential_id === null) throw invalid('it is of nobody to whom tokens are issued')
+    if (actor_type === 'user' || credential_id === null) throw invalid('tokens are not issued to this class of actor')
     const useProof = await requireHolder(shown, cnf_jkt, fresh)
     const token = {
       jti: id,

@@ -22,14 +22,14 @@ export type Exchange = { readonly parent: Parent; readonly subject: Standing | n
 
 /** All that an issuance is judged by, as it was at one moment; its standing is that of who asks. */
 export interface ToBeJudged extends Standing {
-  /** Of whom the token is to be: of who asks, or of the one whose token he brings. */
+  /** Of whom the token is to be: of who asks, or of the one whose token they bring. */
   readonly bound: Bound
   /** Throws where a value is missing. */
   readonly policy: () => TokenPolicy
   readonly moment: Moment
   /** When the credential of who asks ends; null: never by itself. */
   readonly credential_ends_at: string | null
-  /** Why he gets nothing, though the credential is his; recorded. */
+  /** Why the caller gets nothing, though the credential is theirs; recorded. */
   readonly refused?: { readonly problem: Problem; readonly why: string }
   /** What else it rests on, where it comes from another token. */
   readonly exchange?: Exchange

@@ -1,7 +1,7 @@
 import { isHeldUp } from '../db/database-errors.ts'
 import { together } from '../epochs/together.ts'
 import { Problem } from '../kernel/problem.ts'
-import { turns } from './turns.ts'
+import { semaphore } from '../kernel/semaphore.ts'
 
 /** So long a caller waits for a token, or for the record of its refusal; what is committed later is never given out. */
 export const issuing_patience_ms = 2000
@@ -46,7 +46,7 @@ export const late = () => new Problem('dependency_unavailable', undefined, new E
 export const tenantLanes = ({ most_jobs = 2000 } = {}) => {
   const lanes = new Map<string, Lane>()
   // Few of the pool's connections wait for locks, however many tenants are held up.
-  const queues = { together: turns(4), apart: turns(3), held_up: turns(2) }
+  const queues = { together: semaphore(4), apart: semaphore(3), held_up: semaphore(2) }
 
   const run = async <J extends Job>(lane: Lane, attempt: Attempt<J>, jobs: readonly J[]): Promise<Outcome[]> => {
     const outcomes = new Map<J, Outcome>()

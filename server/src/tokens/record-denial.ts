@@ -25,7 +25,7 @@ export interface Denial {
    * may be a secret that took a wrong turn. The reason and the workflow are meant for the record.
    */
   readonly request: TokenRequest & { readonly source_workflow_id?: string; readonly reason?: string }
-  /** Of whom the token was to be, where that is not who asked: in an exchange. */
+  /** The subject of the wanted token, where it is not the caller: in a token exchange. */
   readonly subject_id?: string
   readonly allowed_audiences: readonly string[]
   readonly decision_id?: string

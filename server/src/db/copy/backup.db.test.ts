@@ -5,11 +5,12 @@ import { gunzipSync } from 'node:zlib'
 import { updateOrganization } from '@gatehouse/contract/organizations'
 import { depositRuntimeCredential } from '@gatehouse/contract/runtime-credentials'
 import type pg from 'pg'
-import { afterEach, expect, inject, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { accessStage } from '../../../../test/access-stage.ts'
 import { seeded, serverFixture, testKeys } from '../../../../test/live-server.ts'
 import { machineOn } from '../../../../test/machine.ts'
-import { type ClonedDatabase, cloneDatabase } from '../../../../test/postgres.ts'
+import type { ClonedDatabase } from '../../../../test/postgres.ts'
+import { restoreInto, restoreTargets } from '../../../../test/restore-targets.ts'
 import { runtimesOn } from '../../../../test/runtime-scene.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
 import { amount, isWhole } from '../../../../test/sweep.ts'
@@ -22,24 +23,14 @@ import { auditKey, ownSecret } from '../../installation/own-secrets.ts'
 import { openDatabase } from '../database.ts'
 import { schemaIsCurrent } from '../schema-checks.ts'
 import { backup } from './backup.ts'
-import { restore } from './restore.ts'
 import { isEmptyPrint, tablePrints } from './testing/table-prints.ts'
 
 const hostile = 'tab\there\\N \\. back\\slash\nline\r\n"quote" \u0001\u007f é ü 漢字 🙂 \u202e\u{10ffff} \\t\\x41 end\\'
 
 const folder = temporaryFolder('backup')
-const undo: (() => Promise<unknown>)[] = []
+const { fresh, undo } = restoreTargets()
 const live = serverFixture()
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step()
-})
 
-const fresh = async (): Promise<ClonedDatabase> => {
-  const clone = await cloneDatabase()
-  undo.push(clone.drop)
-  return clone
-}
-const into = ({ ownerUrl }: ClonedDatabase, from: string) => restore({ ownerUrl, appRole: inject('postgres').app.role, from })
 const fileNamed = (name: string) => join(folder, name)
 
 /** A node with an allocation, keys of its own and of somebody who was let in, and a session of his. */
@@ -113,7 +104,7 @@ test('HO-08 a backup, restored into a new database, holds every row of every tab
   expect(Object.entries(before).filter(([, print]) => isEmptyPrint(print))).toEqual([])
   const target = await fresh()
   const made = await backup({ ownerUrl: live.clone.ownerUrl, to: fileNamed('all') })
-  const restored = await into(target, fileNamed('all'))
+  const restored = await restoreInto(target, fileNamed('all'))
   expect(await tablePrints(target.ownerUrl)).toEqual(before)
 
   expect(Object.fromEntries(made.tables.map(({ name, rows }) => [name, rows]))).toEqual(
@@ -141,7 +132,7 @@ test('HO-08 what is numbered after a restore comes after all that was numbered b
   const [last] = await live.sql<{ last_value: string }>('select last_value from issued_tokens_number_seq')
   const target = await fresh()
   await backup({ ownerUrl: live.clone.ownerUrl, to: fileNamed('numbered') })
-  await into(target, fileNamed('numbered'))
+  await restoreInto(target, fileNamed('numbered'))
   const [next] = await asSuperuser(
     target.ownerUrl,
     async (client) => (await client.query<{ next: string }>(`select nextval('issued_tokens_number_seq') as next`)).rows,
@@ -187,7 +178,7 @@ test('HO-08 a backup is of one moment, though the server goes on working', async
   await working
   await writeFile(fileNamed('moment'), Buffer.concat(chunks))
   const target = await fresh()
-  await into(target, fileNamed('moment'))
+  await restoreInto(target, fileNamed('moment'))
   const database = openDatabase({ url: target.appUrl, ...unhurried.database })
   undo.push(database.close)
   const verified = await verifyChains(database.reader, await auditKey(database, parseKeyRing(testKeys)))
@@ -228,7 +219,7 @@ test('HO-08 many audit rows pass through without being held', async () => {
     most = Math.max(most, process.memoryUsage.rss() - before)
   }, 10)
   await backup({ ownerUrl: clone.ownerUrl, to: fileNamed('many') })
-  await into(target, fileNamed('many'))
+  await restoreInto(target, fileNamed('many'))
   clearInterval(watch)
   // What the process grows by of itself is not all of it, and counts for little only beside many rows.
   if (isWhole) expect(most).toBeLessThan(2 * gunzipSync(await readFile(fileNamed('many'))).length)

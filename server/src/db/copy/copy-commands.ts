@@ -19,8 +19,8 @@ export const copyIn = (table: CopiedTable, schema: 'public' | 'pg_temp' = 'publi
 export const rehearsalTable = (name: string) => `create temp table ${named(name, 'pg_temp')} (like ${named(name)} including all)`
 export const dropRehearsal = (name: string) => `drop table ${named(name, 'pg_temp')}`
 /** How many rows there are, and a sum over their texts that does not depend on their order. */
-export const printOf = (name: string, schema: 'public' | 'pg_temp') =>
-  `select count(*)::text || ' ' || coalesce(sum(hashtextextended(t::text, 0)), 0)::text as print from ${named(name, schema)} t`
+export const checksumOf = (name: string, schema: 'public' | 'pg_temp') =>
+  `select count(*)::text || ' ' || coalesce(sum(hashtextextended(t::text, 0)), 0)::text as checksum from ${named(name, schema)} t`
 /** Whether a row refers to one that is not there. */
 export const orphansOf = ({ child, parent, from, to }: ForeignKey) => {
   const pairs = from.map((column, at) => [pg.escapeIdentifier(column), pg.escapeIdentifier(to[at]!)] as const)
@@ -37,7 +37,7 @@ export const numberOnFrom = ({ table, column, last }: Header['numbered'][number]
 /** The names of the tables that hold a row. */
 export const filledAmong = (names: readonly string[]) =>
   names.map((name) => `select ${pg.escapeLiteral(name)} as name where exists (select from ${named(name)})`).join(' union all ')
-/** No stamp comes again: whoever has kept something by one must not take it for current. */
+/** Every epoch gets a new stamp: a server that has cached facts by an old stamp must not take them for current. */
 export const moveAllEpochs = () => 'update epochs set value = value + 1, stamp = gen_random_uuid()'
 /** What was restored says so of itself, whatever anybody outside remembers. */
 export const markRestored = () => 'update installation set is_restored = true'

@@ -1,15 +1,15 @@
 import { join } from 'node:path'
-import { beforeAll, expect, inject, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { operationOf, recipes } from '../../../../test/faults/recipes.ts'
 import { noRateLimits, serverFixture } from '../../../../test/live-server.ts'
 import { cloneDatabase } from '../../../../test/postgres.ts'
+import { restoreInto } from '../../../../test/restore-targets.ts'
 import { liveStage } from '../../../../test/states/live-stage.ts'
 import { scenesOn } from '../../../../test/states/scenes.ts'
 import { notReached, stateValues } from '../../../../test/states/state-values.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
 import { temporaryFolder } from '../../../../test/temporary-folder.ts'
 import { backup } from './backup.ts'
-import { restore } from './restore.ts'
 import { tablePrints } from './testing/table-prints.ts'
 
 /** State values that nothing can produce here, each with its reason. */
@@ -48,7 +48,7 @@ test('HO-09 M6 backup, restore: every reachable state → every row of every tab
   await backup({ ownerUrl: live.clone.ownerUrl, to: file })
   const target = await cloneDatabase()
   try {
-    await restore({ ownerUrl: target.ownerUrl, appRole: inject('postgres').app.role, from: file })
+    await restoreInto(target, file)
     expect(await tablePrints(target.ownerUrl)).toEqual(before)
     // What was restored and not yet accepted can be backed up, too.
     await backup({ ownerUrl: target.ownerUrl, to: `${file}-again` })

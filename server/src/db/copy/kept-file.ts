@@ -3,25 +3,14 @@ import { createWriteStream } from 'node:fs'
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Writable } from 'node:stream'
+import { fileFault } from '../../kernel/file-faults.ts'
 import { CopyRefused } from './copy-refused.ts'
-
-const reasons: Record<string, string> = {
-  ENOENT: 'there is no such file or folder',
-  ENOTDIR: 'there is no such folder',
-  EISDIR: 'it is a folder',
-  EACCES: 'this user may not',
-  EPERM: 'this user may not',
-  EROFS: 'the disk is read-only',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the quota of this user is used up',
-  EIO: 'the disk fails',
-}
 
 /** The same error, as a sentence where it is the file's. */
 export const fileRefused =
   (what: string) =>
   (error: unknown): never => {
-    const reason = reasons[(error as NodeJS.ErrnoException).code ?? '']
+    const reason = fileFault(error)
     throw reason && !(error instanceof CopyRefused) ? new CopyRefused(`${what}: ${reason}.`, { cause: error }) : error
   }
 

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createProjectBinding, endProjectBinding } from '@gatehouse/contract/role-bindings'
 import { createProjectRole, deleteProjectRole, updateProjectRole } from '@gatehouse/contract/roles'
-import { afterEach, expect, inject, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { seeded, serverFixture } from '../../../../test/live-server.ts'
-import { type ClonedDatabase, cloneDatabase } from '../../../../test/postgres.ts'
+import { restoreInto, restoreTargets } from '../../../../test/restore-targets.ts'
 import { serviceAccountsOn } from '../../../../test/service-account-scene.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
 import { temporaryFolder } from '../../../../test/temporary-folder.ts'
@@ -18,21 +18,11 @@ import { keptFile } from './kept-file.ts'
 import { asOwner } from './owner-session.ts'
 import { proveBackup } from './prove-backup.ts'
 import { withBackup } from './read-backup.ts'
-import { restore } from './restore.ts'
 import { tablePrints } from './testing/table-prints.ts'
 
 const folder = temporaryFolder('prove')
 const live = serverFixture()
-const undo: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step()
-})
-const fresh = async (): Promise<ClonedDatabase> => {
-  const clone = await cloneDatabase()
-  undo.push(clone.drop)
-  return clone
-}
-const into = ({ ownerUrl }: ClonedDatabase, from: string) => restore({ ownerUrl, appRole: inject('postgres').app.role, from })
+const { fresh } = restoreTargets()
 const asRoot = (clone: { ownerUrl: string }, text: string) => asSuperuser(clone.ownerUrl, (client) => client.query(text))
 
 const params = { project_id: seeded.project.aurora }
@@ -69,7 +59,7 @@ test('HO-09 restore: bindings of roles that have changed since → every row as 
   const before = await tablePrints(live.clone.ownerUrl)
   const target = await fresh()
   await backup({ ownerUrl: live.clone.ownerUrl, to: join(folder, 'changed') })
-  await into(target, join(folder, 'changed'))
+  await restoreInto(target, join(folder, 'changed'))
   expect(await tablePrints(target.ownerUrl)).toEqual(before)
   // The triggers are on again, and judge what is given from now on.
   const given = `insert into project_role_bindings (id, project_id, principal_type, principal_id, role_version_id, created_at)
@@ -111,7 +101,7 @@ test.each([
   await expect(backup({ ownerUrl: spoilt.ownerUrl, to })).rejects.toThrow(cause)
   expect([existsSync(to), existsSync(`${to}.unproved`)]).toEqual([false, true])
   // What it says is true: the file does not restore.
-  await expect(into(await fresh(), `${to}.unproved`)).rejects.toThrow(cause)
+  await expect(restoreInto(await fresh(), `${to}.unproved`)).rejects.toThrow(cause)
 })
 
 test('HO-09 backup: a role without temporary tables → says so', async () => {

@@ -2,7 +2,7 @@ import { Exactly } from '@gatehouse/contract/shapes'
 import Type from 'typebox'
 import { Parse } from 'typebox/value'
 import { type Header, parseHeader } from './backup-format.ts'
-import { dropRehearsal, orphansOf, printOf, rehearsalTable } from './copy-commands.ts'
+import { checksumOf, dropRehearsal, orphansOf, rehearsalTable } from './copy-commands.ts'
 import { foreignKeys, mayRehearse } from './copy-queries.ts'
 import { CopyRefused } from './copy-refused.ts'
 import { asOwner, type OwnerSession } from './owner-session.ts'
@@ -15,22 +15,25 @@ interface Written {
   readonly tables: readonly TableCount[]
 }
 
-const Print = Exactly({ print: Type.String() })
+const Checksum = Exactly({ checksum: Type.String() })
 const Orphans = Exactly({ has_orphans: Type.Boolean() })
 const asked = <Row>(text: string, parse: (row: unknown) => Row) => ({ name: '', text, values: [], parse })
-const printIn = async (session: OwnerSession, name: string, schema: 'public' | 'pg_temp') =>
-  (await session.many(asked(printOf(name, schema), (row) => Parse(Print, row))))[0]!.print
+const checksumIn = async (session: OwnerSession, name: string, schema: 'public' | 'pg_temp') =>
+  (await session.many(asked(checksumOf(name, schema), (row) => Parse(Checksum, row))))[0]!.checksum
 
 /** Rows of one table at a time, so that the rehearsal needs no more room than the largest of them. */
 const rehearse = async (source: OwnerSession, { ownerUrl, from, header, tables }: Written): Promise<void> =>
   withBackup(from, (backup, isAsSealed) =>
     asOwner(ownerUrl, 'gatehouse-rehearsal', async (session) => {
       if (JSON.stringify(parseHeader(await backup.line())) !== JSON.stringify(header))
-        throw new CopyRefused('The backup does not begin as it was written.')
+        throw new CopyRefused('The header of the backup is not the one that was written.')
       for (const [at, table] of header.tables.entries()) {
         await session.run(rehearsalTable(table.name))
         const { rows } = await fillTable(session, backup, table, 'pg_temp')
-        if (rows !== tables[at]!.rows || (await printIn(session, table.name, 'pg_temp')) !== (await printIn(source, table.name, 'public')))
+        if (
+          rows !== tables[at]!.rows ||
+          (await checksumIn(session, table.name, 'pg_temp')) !== (await checksumIn(source, table.name, 'public'))
+        )
           throw new CopyRefused(`The rows of ${table.name} in the backup are not those of the database.`)
         await session.run(dropRehearsal(table.name))
       }

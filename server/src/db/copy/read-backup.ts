@@ -65,7 +65,7 @@ export const fillTable = async (
   return { name: table.name, rows }
 }
 
-/** Opens a backup whose seal holds. Whoever has read it to its end asks whether what was read is what the seal vouches for. */
+/** Opens a backup whose seal holds. After the last byte, `isAsSealed` says whether the bytes read are those that the seal vouches for. */
 export const withBackup = async <T>(from: string, read: (backup: Unframed, isAsSealed: () => boolean) => Promise<T>): Promise<T> => {
   const refuse = fileRefused(`The backup ${from} cannot be read`)
   const file = await open(from, 'r').catch(refuse)

@@ -2,10 +2,11 @@ import { join } from 'node:path'
 import { removeOrganizationMember } from '@gatehouse/contract/members'
 import { updateOrganization } from '@gatehouse/contract/organizations'
 import { disableUser } from '@gatehouse/contract/users'
-import { expect, inject, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { fixture } from '../../../../test/fixture.ts'
 import { seeded, serverFixture, testKeys } from '../../../../test/live-server.ts'
 import { databaseFixture } from '../../../../test/postgres.ts'
+import { restoreInto } from '../../../../test/restore-targets.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
 import { temporaryFolder } from '../../../../test/temporary-folder.ts'
 import { unhurried } from '../../../../test/unhurried.ts'
@@ -21,7 +22,6 @@ import { verifyRecord } from '../../installation/verify-record.ts'
 import { writeCheckpoint } from '../../installation/write-checkpoint.ts'
 import { type Database, openDatabase } from '../database.ts'
 import { backup } from './backup.ts'
-import { restore } from './restore.ts'
 
 const { org, user } = seeded
 const ring = parseKeyRing(testKeys)
@@ -69,7 +69,7 @@ test('HO-08 J10 yesterday’s backup is not believed until it is accepted, and t
   expect(await standing(live.clone.ownerUrl)).toEqual({ is_member: false, is_disabled: true })
 
   // The disk is lost. A new database gets the backup, and what ended today is there again.
-  expect(await restore({ ownerUrl: target.ownerUrl, appRole: inject('postgres').app.role, from })).toMatchObject({
+  expect(await restoreInto(target, from)).toMatchObject({
     installation_id: made.installation_id,
     epoch: 1,
   })

@@ -5,9 +5,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { readMe } from '@gatehouse/contract/users'
-import { afterEach, expect, inject, test } from 'vitest'
+import { expect, inject, test } from 'vitest'
 import { seeded, serverFixture } from '../../../../test/live-server.ts'
-import { type ClonedDatabase, cloneDatabase } from '../../../../test/postgres.ts'
+import type { ClonedDatabase } from '../../../../test/postgres.ts'
+import { restoreInto, restoreTargets } from '../../../../test/restore-targets.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
 import { temporaryFolder } from '../../../../test/temporary-folder.ts'
 import { migrate } from '../migrate.ts'
@@ -21,24 +22,16 @@ import { isEmptyPrint, tablePrints } from './testing/table-prints.ts'
 const folder = temporaryFolder('restore')
 let good: Buffer
 let before: Record<string, string>
-const undo: (() => Promise<unknown>)[] = []
+const { fresh } = restoreTargets()
 const live = serverFixture({}, async (live) => {
   await backup({ ownerUrl: live.clone.ownerUrl, to: join(folder, 'good') })
   good = await readFile(join(folder, 'good'))
   before = await tablePrints(live.clone.ownerUrl)
 })
-afterEach(async () => {
-  for (const step of undo.splice(0).reverse()) await step()
-})
 
-const fresh = async (): Promise<ClonedDatabase> => {
-  const clone = await cloneDatabase()
-  undo.push(clone.drop)
-  return clone
-}
 const appRole = () => inject('postgres').app.role
-const into = ({ ownerUrl }: { ownerUrl: string }, bytes = good) =>
-  writeFile(join(folder, 'tried'), bytes).then(() => restore({ ownerUrl, appRole: appRole(), from: join(folder, 'tried') }))
+const into = (target: { ownerUrl: string }, bytes = good) =>
+  writeFile(join(folder, 'tried'), bytes).then(() => restoreInto(target, join(folder, 'tried')))
 const sql = ({ ownerUrl }: ClonedDatabase, text: string) =>
   asSuperuser(ownerUrl, async (client) => (await client.query(text)).rows as Record<string, unknown>[])
 /** The text of a backup changed by somebody who knows the format. */

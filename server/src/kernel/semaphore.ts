@@ -1,5 +1,5 @@
-/** So many at a time; the others wait in the order in which they came. */
-export const turns = (most: number) => {
+/** Counting semaphore: `most` acts at a time; the others wait in the order in which they came. */
+export const semaphore = (most: number) => {
   const waiting: (() => void)[] = []
   let under_way = 0
   return async <T>(act: () => Promise<T>): Promise<T> => {

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { turns } from './turns.ts'
+import { semaphore } from './semaphore.ts'
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('TI-23 so many at a time, in the order in which they came, also past one that fails', async () => {
-  const inTurn = turns(2)
+  const inTurn = semaphore(2)
   const begun: number[] = []
   const ends: PromiseWithResolvers<void>[] = []
   const all = Array.from({ length: 5 }, (_, n) =>
