@@ -112,3 +112,28 @@ test('HO-11 locks: one that had a connection only after its time, while others m
   is_over = true
   await meets
 })
+
+test('HO-11 locks: refused because its time passed while it waited to try again → it is never done afterwards', async () => {
+  const within = heldUpTenants(50)
+  let [is_held, done] = [true, 0]
+  const first = Promise.withResolvers<void>()
+  const let_go = Promise.withResolvers<void>()
+  const before = within('t', async (lockWait) => {
+    lockWait()
+    first.resolve()
+    if (is_held) throw lockTimeout()
+    // The one before it keeps its place in the order for longer than the other may wait.
+    await let_go.promise
+  })
+  await first.promise
+  is_held = false
+  await new Promise((resolve) => setImmediate(resolve))
+  const refused = within('t', async () => {
+    done += 1
+  })
+  await expect(refused).rejects.toMatchObject({ code: 'dependency_unavailable' })
+  let_go.resolve()
+  await before
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(done).toBe(0)
+})
