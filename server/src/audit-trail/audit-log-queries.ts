@@ -1,7 +1,7 @@
 import { type AuditFilter, AuditLog } from '@gatehouse/contract/audit-logs'
 import { Exactly } from '@gatehouse/contract/shapes'
 import type { Static } from 'typebox'
-import { sql } from '../db/statement.ts'
+import { sql, sqlPart } from '../db/statement.ts'
 
 const { sentence: _sentence, ...kept } = AuditLog.properties
 const Row = Exactly(kept)
@@ -14,8 +14,9 @@ export interface Within {
 }
 
 /** Newest first; ids sort by the time they were minted. What a node is called is the platform's affair: tenants know it by its id. */
-export const auditRows = (within: Within, filter: AuditFilter, before: string | null, limit: number) => sql(Row)`
-  select a.id, a.seq, a.occurred_at, a.correlation_id, a.actor_type, a.actor_id, coalesce(u.username, s.slug, n.name, r.display_name) as actor_name, a.credential_id, a.jti,
+const rowsOf = (opening: ReturnType<typeof sqlPart>) => (within: Within, filter: AuditFilter, before: string | null, limit: number) =>
+  sql(Row)`
+  ${opening} select a.id, a.seq, a.occurred_at, a.correlation_id, a.actor_type, a.actor_id, coalesce(u.username, s.slug, n.name, r.display_name) as actor_name, a.credential_id, a.jti,
          a.platform_role, a.tenant_id, a.project_id, a.resource_type, a.resource_id, a.resource_name, a.action, a.result, a.reason_code, a.severity, a.metadata, encode(a.hash, 'hex') as hash
     from audit_logs a left join users u on a.actor_type = 'user' and u.id::text = a.actor_id
       left join service_accounts s on s.id = case when a.actor_type = 'service_account' then a.actor_id::uuid end
@@ -38,3 +39,12 @@ export const auditRows = (within: Within, filter: AuditFilter, before: string | 
      and (${filter.severity ?? null}::text is null or a.severity = ${filter.severity ?? null}::text)
      and (${filter.correlation_id ?? null}::text is null or a.correlation_id = ${filter.correlation_id ?? null}::text)
    order by a.id desc limit ${limit}`
+
+export const auditRows = rowsOf(sqlPart(''))
+
+/** The same to be read in pieces: all are of the moment in which it is opened, also where each statement sees a moment of its own. */
+export const openAuditRows = rowsOf(sqlPart('declare audit_rows_wanted no scroll cursor for'))
+
+/** So many rows are read at a time: between two pieces others have the event loop. */
+export const rowsAtOnce = 100
+export const nextAuditRows = () => sql(Row)`fetch forward ${sqlPart(`${rowsAtOnce}`)} from audit_rows_wanted`

@@ -14,25 +14,23 @@ import { findOrganization } from '../tenancy/organization-queries.ts'
 import { projectKind } from '../tenancy/project.ts'
 import { findProject } from '../tenancy/project-queries.ts'
 import type { Work } from '../work/work.ts'
-import { type AuditRow, auditRows, type Within } from './audit-log-queries.ts'
+import { type AuditRow, auditRows, nextAuditRows, openAuditRows, rowsAtOnce, type Within } from './audit-log-queries.ts'
 import { sentenceOf } from './sentence.ts'
 
 /** An export goes on where it stopped, so one answer need not hold everything. */
 const linesAtMost = 10_000
 
-/** So many rows are read at a time: between two pieces others have the event loop. */
-const rowsAtOnce = 100
-
 const shown = (row: AuditRow): AuditLog => ({ ...row, sentence: sentenceOf(row) })
 
 /** One more than is wanted, where there are more. */
 const rowsInPieces = async (work: Work, within: Within, filter: AuditFilter, { limit, after }: Slice): Promise<AuditRow[]> => {
+  if (limit < rowsAtOnce) return work.tx.many(auditRows(within, filter, after, limit + 1))
+  await work.tx.many(openAuditRows(within, filter, after, limit + 1))
   const rows: AuditRow[] = []
   for (;;) {
-    const left = limit + 1 - rows.length
-    const piece = await work.tx.many(auditRows(within, filter, rows.at(-1)?.id ?? after, Math.min(rowsAtOnce, left)))
+    const piece = await work.tx.many(nextAuditRows())
     for (const row of piece) rows.push(row)
-    if (piece.length < rowsAtOnce || rows.length > limit) return rows
+    if (piece.length < rowsAtOnce) return rows
   }
 }
 

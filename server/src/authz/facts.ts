@@ -32,13 +32,16 @@ export interface Circumstances {
   readonly now: string
 }
 
-/** A stranger to the tenant may not learn what exists in it; somebody of the platform may, and a machine in its own project. */
-export const mayKnow = (standing: Standing, now: string): boolean =>
+/** Somebody of the tenant: a member, or a machine in its own project. */
+export const isOfTenant = (standing: Standing): boolean =>
   standing.is_tenant_member ||
   (standing.home !== undefined && standing.is_project_member) ||
   // An operator knows its own tenant, and that it has one, also while its runtime is disabled.
-  (typeof standing.home?.shared_runtime_id === 'string' && standing.tenant_state !== null) ||
-  heldAt(standing, now).platform_role !== defaultPlatformRole
+  (typeof standing.home?.shared_runtime_id === 'string' && standing.tenant_state !== null)
+
+/** A stranger to the tenant may not learn what exists in it; somebody of the platform may. */
+export const mayKnow = (standing: Standing, now: string): boolean =>
+  isOfTenant(standing) || heldAt(standing, now).platform_role !== defaultPlatformRole
 
 /** The input of a decision, put together from what was read. */
 export const factsOf = (

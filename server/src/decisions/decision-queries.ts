@@ -12,7 +12,8 @@ export interface NamedPlace {
 /** Of an absent project its own id: no tenant has it. */
 const homeId = sqlPart('coalesce(p.org_id, k.tenant_id, k.project_id)')
 
-const Known = Exactly({ n: Type.Integer(), tenant_id: Nullable(Type.String()) })
+/** `is_inside`: they are of the tenant, and do not know of it because they are of the platform. */
+const Known = Exactly({ n: Type.Integer(), tenant_id: Nullable(Type.String()), is_inside: Type.Boolean() })
 
 /**
  * In which tenant each of these places lies, where the actor may know of it: somebody of the tenant, or of the platform. Of any other place
@@ -20,16 +21,18 @@ const Known = Exactly({ n: Type.Integer(), tenant_id: Nullable(Type.String()) })
  * table by an id that nothing has, instead of not at all.
  */
 export const tenantsKnown = (places: readonly NamedPlace[]) => sql(Known)`
-  select k.n::int as n, o.id as tenant_id
+  select k.n::int as n, o.id as tenant_id, i.is_inside
     from unnest(${places.map(({ actor_id }) => actor_id)}::uuid[], ${places.map(({ tenant_id }) => tenant_id)}::uuid[],
                 ${places.map(({ project_id }) => project_id)}::uuid[]) with ordinality as k (actor_id, tenant_id, project_id, n)
     left join projects p on p.id = k.project_id
     left join organizations o on o.id = ${homeId}
-   where exists (select from tenant_memberships m where m.tenant_id = ${homeId} and m.user_id = k.actor_id and m.deleted_at is null)
-      or exists (select from users u where u.id = k.actor_id and u.role <> 'user')
-      or exists (select from platform_role_bindings b where b.principal_type = 'user' and b.principal_id = k.actor_id and b.deleted_at is null)
+    cross join lateral (select
+         exists (select from tenant_memberships m where m.tenant_id = ${homeId} and m.user_id = k.actor_id and m.deleted_at is null)
       or exists (select from service_accounts s where s.id = k.actor_id and s.org_id = ${homeId})
-      or exists (select from shared_app_runtimes r where r.id = k.actor_id and r.org_id = ${homeId})`
+      or exists (select from shared_app_runtimes r where r.id = k.actor_id and r.org_id = ${homeId}) as is_inside) i
+   where i.is_inside
+      or exists (select from users u where u.id = k.actor_id and u.role <> 'user')
+      or exists (select from platform_role_bindings b where b.principal_type = 'user' and b.principal_id = k.actor_id and b.deleted_at is null)`
 
 /** A person, and an allocation or a grant on one that is said to lie in a project. */
 export interface Related {

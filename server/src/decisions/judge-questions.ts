@@ -2,7 +2,7 @@ import type { Relation } from '../authz/actions.ts'
 import { requireAllowed } from '../authz/authorize.ts'
 import { defaultPlatformRole } from '../authz/catalogue.ts'
 import { type Decision, decide } from '../authz/decide.ts'
-import { type Facts, factsOf, mayKnow } from '../authz/facts.ts'
+import { type Facts, factsOf, isOfTenant, mayKnow } from '../authz/facts.ts'
 import { nowhere, thePlatform } from '../authz/kind.ts'
 import { wantStanding } from '../authz/read-standings.ts'
 import { heldAt, type Standing } from '../authz/standing.ts'
@@ -103,9 +103,9 @@ export const judgeQuestions = async <Told>(
   let hasAskedAboutSelf = false
   // How often a tenant of strangers changed is nobody's business, nor that there is one.
   const known: string[] = []
-  /** Whose time it takes: that of the tenant whose rules are judged; a stranger there uses their own. */
+  /** Whose time it takes: that of the tenant whose rules are judged; a stranger there, and who is of the platform, uses their own. */
   const payer = ({ asked: { place }, callers }: Ground): string =>
-    place.tenant_id !== null && mayKnow(standingIn(caller, read.standing(callers)), now) ? place.tenant_id : caller.id
+    place.tenant_id !== null && isOfTenant(standingIn(caller, read.standing(callers))) ? place.tenant_id : caller.id
   const judgeOne = (ground: Ground): Told => {
     const { asked } = ground
     const { actor, action, resource_type, attributes } = asked

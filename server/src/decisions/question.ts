@@ -23,18 +23,26 @@ export interface PlacedQuestion {
 }
 
 /** Which tenant a place lies in that the caller may know of. That there is none, or none for them, is not kept. */
-const knownPlaces: Source<NamedPlace, string> = {
+interface KnownPlace {
+  readonly tenant_id: string
+  readonly is_inside: boolean
+}
+const knownPlaces: Source<NamedPlace, KnownPlace> = {
   name: 'known place',
   textOf: ({ actor_id, tenant_id, project_id }) => `${actor_id} ${tenant_id} ${project_id}`,
   tenantOf: () => null,
   load: async (tx, places) => {
-    const found: (string | undefined)[] = places.map(() => undefined)
-    for (const { n, tenant_id } of await tx.many(tenantsKnown(places))) found[n - 1] = tenant_id ?? undefined
+    const found: (KnownPlace | undefined)[] = places.map(() => undefined)
+    for (const { n, tenant_id, is_inside } of await tx.many(tenantsKnown(places)))
+      if (tenant_id !== null) found[n - 1] = { tenant_id, is_inside }
     return found
   },
 }
 
-/** The tenant of the place that a path names, as far as its caller may know of it. */
+/**
+ * The tenant of the place that a path names, if its caller is of that tenant. Whoever is of the platform is not: a tenant that has filled its own
+ * queue must not keep them from suspending it.
+ */
 export const tenantNamed = async (
   fresh: FreshReader,
   { id: actor_id }: { readonly id: string },
@@ -42,7 +50,8 @@ export const tenantNamed = async (
 ): Promise<string | undefined> => {
   if (project_id === undefined && org_id === undefined) return undefined
   const place = project_id === undefined ? { tenant_id: org_id!, project_id: null } : { tenant_id: null, project_id }
-  return (await fresh.read([want(knownPlaces, { actor_id, ...place })])).values[0]
+  const [known] = (await fresh.read([want(knownPlaces, { actor_id, ...place })])).values
+  return known?.is_inside ? known.tenant_id : undefined
 }
 
 const named = ({ type, id, tenant_id, project_id }: Question['resource']) => ({
@@ -82,7 +91,7 @@ const homesOf = async (fresh: FreshReader, caller: AskedActor, places: readonly 
   if (asked.length === 0) return []
   const { values } = await fresh.read(asked.map((place) => want(knownPlaces, namedPlace(caller, place))))
   const homes = values.values()
-  return places.map((place) => (isNamed(place) ? (homes.next().value as string | undefined) : undefined))
+  return places.map((place) => (isNamed(place) ? (homes.next().value as KnownPlace | undefined)?.tenant_id : undefined))
 }
 
 /** A place of strangers lies nowhere, like one that does not exist: not even the time that an answer takes tells them apart. */

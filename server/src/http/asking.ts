@@ -14,7 +14,7 @@ export interface Rails {
   readonly duplicate_wait_ms?: number
   /** What keeps tenants out of each other's way, at all listeners of a process. */
   readonly bulkheads: Bulkheads
-  /** The tenant of the place that a path names, as far as the actor may know of it. */
+  /** The tenant of the place that a path names, if the actor is of that tenant. */
   readonly tenantNamed?: (fresh: FreshReader, actor: Actor, params: Readonly<Record<string, string>>) => Promise<string | undefined>
 }
 

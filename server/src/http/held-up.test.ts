@@ -85,3 +85,55 @@ test('HO-11 locks: not given in time → refused; what is no lock is thrown as i
     code: 'idempotency_in_progress',
   })
 })
+
+test('HO-11 locks: one that had a connection only after its time, while others meet the lock → refused as late, not as a fault of ours', async () => {
+  const within = heldUpTenants(20)
+  const connection = Promise.withResolvers<void>()
+  let is_over = false
+  const late = within('t', async (lockWait) => {
+    await connection.promise
+    lockWait()
+  })
+  // Somebody meets the lock after the time of the first has passed.
+  const refused = expect(late).rejects.toMatchObject({ code: 'dependency_unavailable' })
+  const over = performance.now() + 25
+  await expect.poll(() => performance.now() > over).toBe(true)
+  const met = Promise.withResolvers<void>()
+  const meets = within('t', async (lockWait) => {
+    lockWait()
+    if (is_over) return
+    met.resolve()
+    throw lockTimeout()
+  }).catch(() => {})
+  await met.promise
+  await new Promise((resolve) => setImmediate(resolve))
+  connection.resolve()
+  await refused
+  is_over = true
+  await meets
+})
+
+test('HO-11 locks: refused because its time passed while it waited to try again → it is never done afterwards', async () => {
+  const within = heldUpTenants(50)
+  let [is_held, done] = [true, 0]
+  const first = Promise.withResolvers<void>()
+  const let_go = Promise.withResolvers<void>()
+  const before = within('t', async (lockWait) => {
+    lockWait()
+    first.resolve()
+    if (is_held) throw lockTimeout()
+    // The one before it keeps its place in the order for longer than the other may wait.
+    await let_go.promise
+  })
+  await first.promise
+  is_held = false
+  await new Promise((resolve) => setImmediate(resolve))
+  const refused = within('t', async () => {
+    done += 1
+  })
+  await expect(refused).rejects.toMatchObject({ code: 'dependency_unavailable' })
+  let_go.resolve()
+  await before
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(done).toBe(0)
+})

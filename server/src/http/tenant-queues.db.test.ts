@@ -2,11 +2,14 @@ import { listOrganizationAuditLogs } from '@gatehouse/contract/audit-logs'
 import { decide } from '@gatehouse/contract/decisions'
 import { createOrganization } from '@gatehouse/contract/organizations'
 import { createProject, listProjects } from '@gatehouse/contract/projects'
+import { readMe } from '@gatehouse/contract/users'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
 import { asSuperuser } from '../../../test/superuser.ts'
+import { platformChain } from '../audit/chain.ts'
 import type { Database } from '../db/database.ts'
+import { signText } from '../principals/oidc/testing/local-issuer.ts'
 import type { Bulkheads } from './tenant-database.ts'
 
 // The transactions under way that change something, counted in the database that the product is given.
@@ -109,6 +112,31 @@ test.each([1, 3, 6])(
     expect((await waiting!).map(({ status }) => status)).toEqual(Array(10 * count).fill(201))
   },
 )
+
+test('HO-11 sign-in: twelve newcomers wait for the held chain of the platform → few connections wait, and others are answered', async () => {
+  const newcomer = async (n: number) => {
+    const claims = live.issuer.claims(Math.floor(Date.now() / 1000), { sub: `newcomer-${n}`, email: `newcomer-${n}@mail.example` })
+    const headers = { authorization: `Bearer ${await signText(live.issuer.key, JSON.stringify(claims))}` }
+    return live.ask(null, readMe, { headers })
+  }
+  const others = async () => {
+    expect((await live.ask('bella', listProjects, { params: { org_id: org.borealis } })).status).toBe(200)
+    expect((await live.ask('bella', readMe)).status).toBe(200)
+  }
+  await others()
+  let [waiting, most]: [Promise<{ status: number }[]> | undefined, number] = [undefined, 0]
+  await holdingChains([platformChain], async () => {
+    waiting = Promise.all(Array.from({ length: 12 }, (_, n) => newcomer(n)))
+    await expect.poll(heldUp, { timeout: 60_000 }).toBeGreaterThan(0)
+    for (let n = 0; n < 5; n += 1) {
+      await others()
+      most = Math.max(most, await heldUp())
+    }
+  })
+  await waiting
+  expect(most).toBeLessThanOrEqual(4)
+  expect((await newcomer(0)).status).toBe(200)
+})
 
 test('M5 HO-11 control: without bulkheads → three held tenants have every connection of the pool', async () => {
   const tenants = await tenantsOfAlice(3)

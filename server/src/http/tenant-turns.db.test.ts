@@ -1,6 +1,7 @@
 import { listOrganizationAuditLogs } from '@gatehouse/contract/audit-logs'
 import { decide, decideBatch } from '@gatehouse/contract/decisions'
 import { listOrganizationMembers } from '@gatehouse/contract/members'
+import { readOrganization, resumeOrganization, suspendOrganization } from '@gatehouse/contract/organizations'
 import { createProject, listProjects, readProject } from '@gatehouse/contract/projects'
 import { expect, test } from 'vitest'
 import { noRateLimits, seeded, serverFixture } from '../../../test/live-server.ts'
@@ -97,6 +98,24 @@ test.each(Object.entries(kinds))(
     expect(new Set(statuses)).toEqual(new Set([statuses[0]! < 300 ? statuses[0] : 200]))
   },
 )
+
+test('M5 HO-11 operator: a tenant has used up its share and fills its queue → whoever is of the platform reads, judges and suspends it', async () => {
+  frozen.charge(org.aurora, 1e9)
+  const noisy = Promise.all(Array.from({ length: 3 }, () => kinds['a list']!()))
+  await expect.poll(() => rests.length, { timeout: 60_000 }).toBeGreaterThan(0)
+  const waits = rests.length
+  // One who is of the platform has a turn of their own. Without that these would wait for the tenant's, which does not come.
+  const answered = Promise.all([
+    live.ask('ada', readOrganization, { params }),
+    live.ask('ada', decide, { body: allowed }),
+    live.ask('ada', suspendOrganization, { params, body: { reason: 'too noisy' } }),
+  ])
+  expect((await answered).map(({ status }) => status)).toEqual([200, 200, 200])
+  expect(rests.length).toBe(waits)
+  expect((await live.ask('ada', resumeOrganization, { params, body: { reason: 'quiet again' } })).status).toBe(200)
+  const passing = setInterval(letOneTurn, 1)
+  await noisy.finally(() => clearInterval(passing))
+})
 
 test('M5 control: turns by request → a tenant at its limits waits for nobody', async () => {
   is_by_request = true

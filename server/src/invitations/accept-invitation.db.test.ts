@@ -529,6 +529,27 @@ describe('the former holder of an address', () => {
     expect(await acceptedBy(invited, holders)).toBe(200)
   })
 
+  test.for([
+    ['goes on to another address', 'another@mail.example', true],
+    ['is not vouched for any more', null, false],
+  ] as const)(
+    'RP-33 I2 invitation.accept: who holds the address now %s → its former holder does not get it back',
+    async ([, next, verified]) => {
+      const here = await world()
+      const [former, holder] = [word('former'), word('holder')]
+      const email = `${former}@mail.example`
+      const older = await said(former, now - 90, email)
+      await live.ask(null, readMe, { ...older })
+      await live.ask(null, readMe, { ...(await said(holder, now - 60, email.toUpperCase())) })
+      await live.ask(null, readMe, { ...(await said(holder, now - 30, next === null ? email : `${holder}-${next}`, verified)) })
+      const invited = (await invite(here.owner, here.path, email, 'tenant_member')).body.invitation.id
+      // With the token that was known, with one from before it was given to somebody else, and with one that names no address.
+      for (const token of [older, await said(former, now - 70, email), await silent(former, now - 10)])
+        expect(await acceptedBy(invited, token)).toBe(404)
+      expect(await acceptedBy(invited, await said(former, now - 10, email))).toBe(200)
+    },
+  )
+
   test('RP-33 invitation.accept: ten first requests of one person at once → the address is theirs', async () => {
     const here = await world()
     const name = word('first')

@@ -2,6 +2,7 @@ import type { Append } from '../audit/append.ts'
 import type { Database } from '../db/database.ts'
 import { type Source, type Wanted, want } from '../epochs/fresh.ts'
 import type { Showing } from '../http/answer.ts'
+import { tenantQueues } from '../http/tenant-queues.ts'
 import { recentlyUsed } from '../kernel/recently-used.ts'
 import type { TenancySubscribers } from '../tenancy/subscribers.ts'
 import { type Actor, systemWork } from '../work/work.ts'
@@ -52,30 +53,41 @@ export const identifyPerson = (
   const said_at = recentlyUsed<number>(most)
   const latest = (known: Addressed): Addressed => ({ ...known, said_at: Math.max(known.said_at ?? 0, said_at.get(known.id) ?? 0) || null })
 
+  /**
+   * Whoever signs in has no tenant yet, and what is recorded of it waits for the end of the platform's chain: few do so with a connection. A token
+   * that repeats the address writes no such row, so those who are known do not wait behind newcomers.
+   */
+  const queued = tenantQueues()
+
   return async (token: string, { correlation_id, fresh, identified }: Showing, before?: HumanClaims): Promise<Actor> => {
     const claims = before ?? (await tokens.validate(token))
     const { values } = await fresh.read([wantPerson(claims)])
     const [known] = values
     if (known) {
       const actor: Actor = { type: 'user', id: known.id }
-      if (effectOf(latest(known), claims) === 'ignored') return actor
+      const effect = effectOf(latest(known), claims)
+      if (effect === 'ignored') return actor
       // Counted first: each token that names an address is a row to write.
       await identified(actor)
-      const counts = await database.transaction('write', async (tx) => {
-        const work = systemWork(tx, 'sign_in', correlation_id)
-        const heard = await hearAddress(work, known.id, claims)
-        await append(work)
-        return heard
-      })
+      const counts = await queued(effect === 'confirmed' ? 'repeated' : 'recorded', () =>
+        database.transaction('write', async (tx) => {
+          const work = systemWork(tx, 'sign_in', correlation_id)
+          const heard = await hearAddress(work, known.id, claims)
+          await append(work)
+          return heard
+        }),
+      )
       said_at.set(known.id, counts)
       return actor
     }
-    const id = await database.transaction('write', async (tx) => {
-      const work = systemWork(tx, 'first_sign_in', correlation_id)
-      const user_id = await welcome(work, claims, subscribers)
-      await append(work)
-      return user_id
-    })
+    const id = await queued('recorded', () =>
+      database.transaction('write', async (tx) => {
+        const work = systemWork(tx, 'first_sign_in', correlation_id)
+        const user_id = await welcome(work, claims, subscribers)
+        await append(work)
+        return user_id
+      }),
+    )
     return { type: 'user', id }
   }
 }

@@ -2,7 +2,7 @@ import { record } from '../audit/record.ts'
 import { systemProof } from '../authz/authorize.ts'
 import type { Work } from '../work/work.ts'
 import type { HumanClaims } from './oidc/human-tokens.ts'
-import { type Addressed, lockAddressed, setAddress } from './user-queries.ts'
+import { type Addressed, lockAddressed, loseAddress, setAddress } from './user-queries.ts'
 
 // Some providers put placeholders there; nobody can be reached by them.
 export const reachable = (email: string | null): string | null => (email !== null && [...email].length >= 3 ? email : null)
@@ -22,6 +22,23 @@ export const effectOf = (known: Addressed, { email, email_verified, issued_at }:
   return issued_at < known.said_at || isSame || !known.email_verified ? 'ignored' : 'doubted'
 }
 
+/** An address as invitations compare it: only ASCII has capitals. */
+const compared = (email: string | null) => email?.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
+
+/** Former holders of an address do not come to it again because its holder has gone on. */
+const giveUp = async (work: Work, { email, email_verified, said_at, id }: Addressed, next: Addressed): Promise<void> => {
+  if (email === null || !email_verified || said_at === null) return
+  if (next.email_verified && compared(next.email) === compared(email)) return
+  const lost = await work.tx.many(loseAddress(systemProof('sign_in', 'platform.admin', {}), { id, email, email_verified, said_at }))
+  for (const { id: resource_id } of lost)
+    record(work, {
+      action: 'user.address',
+      resource_type: 'user',
+      resource_id,
+      metadata: { email_verified: false, reason: 'given_to_another' },
+    })
+}
+
 /** Takes over what the newest token says: an invitation to the old address is not for this person any more. Returns the `iat` that counts now. */
 export const hearAddress = async (work: Work, id: string, claims: HumanClaims): Promise<number> => {
   // Locked and judged again: another process may have heard a newer token since this one read the row.
@@ -33,6 +50,7 @@ export const hearAddress = async (work: Work, id: string, claims: HumanClaims): 
     effect === 'doubted'
       ? { ...known, email_verified: false, said_at }
       : { id, email: reachable(claims.email), email_verified: claims.email_verified, said_at }
+  await giveUp(work, known, next)
   await work.tx.one(setAddress(systemProof('sign_in', 'platform.admin', {}), next))
   if (effect !== 'confirmed')
     record(work, { action: 'user.address', resource_type: 'user', resource_id: id, metadata: { email_verified: next.email_verified } })

@@ -30,6 +30,20 @@ export const setAddress = (
   update users set email = ${email}, email_verified = ${email_verified}, address_said_at = to_timestamp(${said_at}::float8)
    where id = ${id} returning id`
 
+/**
+ * Whoever gives an address up had it by a newer word than others of the same provider who still name it: those lost it then and do not get it back
+ * by this, nor by a token from before. Written like the index that serves it.
+ */
+export const loseAddress = (
+  _proof: Authorized<'platform.admin', object>,
+  { id, email, said_at }: Addressed & { readonly email: string; readonly said_at: number },
+) => sql(Found)`
+  update users set email_verified = false, address_said_at = to_timestamp(${said_at}::float8)
+   where oidc_issuer = (select oidc_issuer from users where id = ${id})
+     and lower(email collate "C") = lower(${email}::text collate "C") and email_verified
+     and id <> ${id} and (address_said_at is null or address_said_at <= to_timestamp(${said_at}::float8))
+  returning id`
+
 /** No row: the same person signed in for the first time somewhere else at this very moment. */
 export const insertUser = (
   _proof: Authorized<'platform.admin', object>,
