@@ -31,7 +31,7 @@ export const recordedAcceptances = () => sql(Acceptance)`
   select occurred_at as at, (metadata ->> 'epoch')::int as epoch, metadata ->> 'reason' as reason, metadata ->> 'found' as found
     from audit_logs where action = 'installation.restore.accept' order by seq`
 
-/** The LISTEN connections of this database's servers. Each is named after the fingerprints of the keys that its server knows. */
+/** The connections on which this database's servers wait to be woken. Each is named after the fingerprints of the keys that its server knows. */
 export const listeningServers = () => sql(Exactly({ name: Type.String(), address: Nullable(Type.String()), pid: Type.Integer() }))`
   select application_name as name, host(client_addr) as address, pid from pg_stat_activity
    where datname = current_database() and usename = current_user and starts_with(application_name, ${listenerName})
