@@ -550,6 +550,17 @@ describe('the former holder of an address', () => {
     },
   )
 
+  test('RP-33 I2 invitation.accept: tokens of one second give the address to two people → neither accepts, until a later one says whose it is', async () => {
+    const here = await world()
+    const [one, other] = [word('one'), word('other')]
+    const email = `${one}@mail.example`
+    const both = [await said(one, now - 60, email), await said(other, now - 60, email)]
+    for (const token of both) await live.ask(null, readMe, { ...token })
+    const invited = (await invite(here.owner, here.path, email, 'tenant_member')).body.invitation.id
+    for (const token of both) expect(await acceptedBy(invited, token)).toBe(404)
+    expect(await acceptedBy(invited, await said(other, now - 30, email))).toBe(200)
+  })
+
   test('RP-33 invitation.accept: ten first requests of one person at once → the address is theirs', async () => {
     const here = await world()
     const name = word('first')

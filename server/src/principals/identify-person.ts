@@ -55,9 +55,10 @@ export const identifyPerson = (
 
   /**
    * Whoever signs in has no tenant yet, and what is recorded of it waits for the end of the platform's chain: few do so with a connection. A token
-   * that repeats the address writes no such row, so those who are known do not wait behind newcomers.
+   * that repeats the address writes no such row, so whoever is known does not wait behind newcomers.
    */
-  const queued = tenantQueues()
+  const queues = tenantQueues()
+  const recorded = <T>(act: () => Promise<T>) => queues('sign-in', act)
 
   return async (token: string, { correlation_id, fresh, identified }: Showing, before?: HumanClaims): Promise<Actor> => {
     const claims = before ?? (await tokens.validate(token))
@@ -69,18 +70,18 @@ export const identifyPerson = (
       if (effect === 'ignored') return actor
       // Counted first: each token that names an address is a row to write.
       await identified(actor)
-      const counts = await queued(effect === 'confirmed' ? 'repeated' : 'recorded', () =>
+      const hear = () =>
         database.transaction('write', async (tx) => {
           const work = systemWork(tx, 'sign_in', correlation_id)
           const heard = await hearAddress(work, known.id, claims)
           await append(work)
           return heard
-        }),
-      )
+        })
+      const counts = await (effect === 'confirmed' ? hear() : recorded(hear))
       said_at.set(known.id, counts)
       return actor
     }
-    const id = await queued('recorded', () =>
+    const id = await recorded(() =>
       database.transaction('write', async (tx) => {
         const work = systemWork(tx, 'first_sign_in', correlation_id)
         const user_id = await welcome(work, claims, subscribers)
