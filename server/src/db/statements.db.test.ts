@@ -50,10 +50,14 @@ const statementsOf = async (file: string): Promise<[string, Statement<unknown>][
 
 const clone = databaseFixture()
 
+/** Of a cursor its query is planned; to go on with one needs no more rights than to open it. */
+const opening = /^\s*declare \w+ no scroll cursor for\b/
+const isGoingOn = ({ text }: Statement<unknown>): boolean => /^\s*fetch forward \d+ from \w+\s*$/.test(text)
+
 /** As the application's role: planning it with no values also asks whether that role may run it. */
 const plan = ({ text, values }: Statement<unknown>): Promise<void> =>
   asSuperuser(clone.appUrl, async (client) => {
-    await client.query(`prepare tried as ${text}`)
+    await client.query(`prepare tried as ${text.replace(opening, '')}`)
     const given = values.map(() => 'null').join(', ')
     await client.query(`explain execute tried${given && `(${given})`}`)
   })
@@ -66,7 +70,7 @@ test('the statements of every room are looked at', () => {
 })
 
 describe.each(files)('%s', async (file) => {
-  const statements = await statementsOf(file)
+  const statements = (await statementsOf(file)).filter(([, statement]) => !isGoingOn(statement))
   test.each(statements)('PostgreSQL prepares %s, and the application may run it', async (_name, statement) => {
     await expect(plan(statement)).resolves.toBeUndefined()
   })
