@@ -42,7 +42,9 @@ describe('no table is forgotten', () => {
     for (const source of sources) await source.load(tx, [key])
     expect(asked).toHaveLength(sources.length)
     return new Set(
-      asked.flatMap((text) => [...text.matchAll(/(?<!distinct )\b(?:from|join)\s+(?!lateral\b)([a-z_]+)(?!\w|\()/g)].map(([, table]) => table!)),
+      asked.flatMap((text) =>
+        [...text.matchAll(/(?<!distinct )\b(?:from|join)\s+(?!lateral\b)([a-z_]+)(?!\w|\()/g)].map(([, table]) => table!),
+      ),
     )
   }
 
