@@ -41,7 +41,8 @@ describe('killed at once, and started again', () => {
     const operations = sweep('killed operations', Object.keys(recipes), 6)
     for (const [turn, operation] of operations.entries())
       cases.push(...fewPoints(await countStatements(world, calm, operation), turn).map((point) => ({ operation, point })))
-    const tally = await runKills(world, cases, { calm, together: 5 })
+    // Two at a time: a tenant has few connections, and those that wait at their point hold them.
+    const tally = await runKills(world, cases, { calm, together: 2 })
     expect(tally.faults).toEqual([])
     // What the judges leave out because nothing writes it was in fact not written.
     expect(await apartHash(world.sql)).toBe(apart)
