@@ -56,7 +56,7 @@ const noises = async (): Promise<Record<string, Kind>> => {
     },
     exports: { requests: readers.map((head) => get(`/api/v1/orgs/${tenantId(0)}/audit-logs?format=jsonl`, head)), connections: 2 },
     'audit reads': { requests: readers.map((head) => get(`/api/v1/orgs/${tenantId(0)}/audit-logs?limit=200`, head)), connections: 2 },
-    // Whoever repeats a key waits for the first.
+    // A request that repeats a key waits for the first.
     repeats: {
       requests: Array.from({ length: 200 }, (_, n) =>
         post(

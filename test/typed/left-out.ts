@@ -23,7 +23,7 @@ export const leftOut: readonly LeftOut[] = [
   {
     document: 'CONTRIBUTING.md',
     begins: 'npm run spans',
-    because: 'It runs in a terminal of its own until it is stopped, and the server is started anew; a test of `spans` does both.',
+    because: 'It runs in a terminal of its own until it is stopped, and the server is started again; a test of `spans` does both.',
   },
   { document: 'docs/guides/production.md', begins: 'export DATABASE_URL', because: inProduction },
   { document: 'docs/guides/production.md', begins: '(umask 077; echo "k1:', because: inProduction },

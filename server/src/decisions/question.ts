@@ -40,7 +40,7 @@ const knownPlaces: Source<NamedPlace, KnownPlace> = {
 }
 
 /**
- * The tenant of the place that a path names, if its caller is of that tenant. Whoever is of the platform is not: a tenant that has filled its own
+ * The tenant of the place that a path names, if its caller is of that tenant. An operator of the platform is not: a tenant that has filled its own
  * queue must not keep them from suspending it.
  */
 export const tenantNamed = async (

@@ -67,7 +67,7 @@ test('HO-10 M4 strangers: dear bodies to every anonymous operation → no large 
   expect(await readFrom(live, 'large', each)).toBe(0)
   const sent = strangers.length * each * sizes.small
   const read = await readFrom(live, 'small', each)
-  // The listeners count apart, and whoever comes to the limit is read once more.
+  // The listeners count apart, and a caller that comes to the limit is read once more.
   const most_read = 2 * (most_requests * 1024 + strangerBodyLimit)
   expect(read).toBeGreaterThan(0)
   expect(read).toBeLessThanOrEqual(most_read)

@@ -54,8 +54,8 @@ export const identifyPerson = (
   const latest = (known: Addressed): Addressed => ({ ...known, said_at: Math.max(known.said_at ?? 0, said_at.get(known.id) ?? 0) || null })
 
   /**
-   * Whoever signs in has no tenant yet, and what is recorded of it waits for the end of the platform's chain: few do so with a connection. A token
-   * that repeats the address writes no such row, so whoever is known does not wait behind newcomers.
+   * A person who signs in has no tenant yet, and what is recorded of it waits for the end of the platform's chain: few do so with a connection. A token
+   * that repeats the address writes no such row, so known people do not wait behind newcomers.
    */
   const queues = tenantQueues()
   const recorded = <T>(act: () => Promise<T>) => queues('sign-in', act)

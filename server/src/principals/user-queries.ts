@@ -31,7 +31,7 @@ export const setAddress = (
    where id = ${id} returning id`
 
 /**
- * Whoever gives an address up had it by a newer word than others of the same provider who still name it: those lost it then and do not get it back
+ * A person who gives an address up had it by a newer word than others of the same provider who still name it: those lost it then and do not get it back
  * by this, nor by a token from before. Written like the index that serves it.
  */
 export const loseAddress = (
