@@ -7,6 +7,7 @@ import type { Document } from './generate/document.ts'
 import { endpointsDocument } from './generate/endpoints.ts'
 import { evidenceDocument } from './generate/evidence.ts'
 import { guardsDocument } from './generate/guards.ts'
+import { noticesDocument } from './generate/notices.ts'
 import { openapiDocument } from './generate/openapi.ts'
 import { operatorAllowlistDocument } from './generate/operator-allowlist.ts'
 import { permissionMatrixDocument } from './generate/permission-matrix.ts'
@@ -26,6 +27,7 @@ const documents: readonly Document[] = [
   schemaDocument,
   evidenceDocument,
   guardsDocument,
+  noticesDocument,
 ]
 
 const onlyCheck = process.argv.includes('--check')
