@@ -8,7 +8,7 @@ refuse() {
   exit 1
 }
 
-[ "$(uname -s)" = Linux ] && command -v apt-get > /dev/null || refuse 'This sets up Debian (it needs apt-get); elsewhere install PostgreSQL 15, Chromium, nginx, HAProxy, and OpenSSH’s client and server by hand.'
+[ "$(uname -s)" = Linux ] && command -v apt-get > /dev/null || refuse 'This sets up Debian (it needs apt-get); elsewhere install PostgreSQL 15, Chromium, nginx, HAProxy, OpenSSH’s client and server, and systemd by hand.'
 [ "$(id -u)" = 0 ] || refuse 'Installing system packages needs root. Run: sudo npm run setup:system'
 
 export DEBIAN_FRONTEND=noninteractive
@@ -59,16 +59,16 @@ ssh() {
   part ssh openssh-client
 }
 
-# only_program NAME PACKAGE: without starting what Debian would start. The tests start their own on ports of their own.
+# only_program NAME PACKAGE...: without starting what Debian would start. The tests start their own on ports of their own.
 only_program() {
   local policy=/usr/sbin/policy-rc.d is_ours=no
-  if ! has "$2" && [ ! -e "$policy" ]; then
+  if [ ! -e "$policy" ]; then
     is_ours=yes
     trap 'rm -f /usr/sbin/policy-rc.d' EXIT
     printf '#!/bin/sh\nexit 101\n' > "$policy"
     chmod 755 "$policy"
   fi
-  part "$1" "$2"
+  part "$@"
   [ "$is_ours" = no ] || rm -f "$policy"
 }
 
@@ -85,6 +85,11 @@ haproxy() {
   only_program haproxy haproxy
 }
 
+systemd() {
+  # The throw-away machine of test/box runs these; this machine does not. faketime, fuse3 and openssh-tests serve single cases there.
+  only_program systemd openssh-server systemd systemd-sysv dbus libpam-systemd dbus-user-session cron at faketime fuse3 sshfs openssh-tests
+}
+
 namespaces() {
   # `ip`: the first hour is typed on a network of its own.
   part namespaces iproute2
@@ -97,3 +102,4 @@ ssh
 sshd
 nginx
 haproxy
+systemd
