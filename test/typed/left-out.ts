@@ -5,8 +5,7 @@ interface LeftOut {
   readonly because: string
 }
 
-const onAnotherMachine =
-  'It is typed on a GPU machine with systemd, and changes its sshd; the e2e tests of the agent do the same on a scratch sshd.'
+const onAnotherMachine = 'It is typed on a GPU machine with systemd, and changes its sshd: the stories of test/box do that.'
 const noVault = 'There is no Vault or OpenBao here.'
 const inProduction =
   'It names a database and a provider of somebody’s own; the test of the first hour types the same with a production profile.'
