@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Condition } from '@gatehouse/contract/conditions'
-import { type Action, actions, isAction, type Relation, type Tier } from '../server/src/authz/actions.ts'
-import type { RequestAttributes } from '../server/src/authz/attributes.ts'
-import { isBuiltinRole, permissionsOf, tierOf } from '../server/src/authz/catalogue.ts'
-import type { Decision, DecisionInput, Elevation, Grants, TokenBounds } from '../server/src/authz/decide.ts'
-import { localTimes } from '../server/src/authz/local-times.ts'
-import { type Constraint, type ScopeType, zonesOf } from '../server/src/policies/constraint.ts'
+import { type Action, actions, isAction, type Relation, type Tier } from '../server/src/rails/authz/actions.ts'
+import type { RequestAttributes } from '../server/src/rails/authz/attributes.ts'
+import { isBuiltinRole, permissionsOf, tierOf } from '../server/src/rails/authz/catalogue.ts'
+import type { Decision, DecisionInput, Elevation, Grants, TokenBounds } from '../server/src/rails/authz/decide.ts'
+import { localTimes } from '../server/src/rails/authz/local-times.ts'
+import { type Constraint, type ScopeType, zonesOf } from '../server/src/rails/policies/constraint.ts'
 
 /** Rows name places by a word: the tenant and project that the question is about, or others. */
 type Where = 'here' | 'elsewhere'

@@ -1,5 +1,5 @@
-import type { Database, Reader, Tx } from '../server/src/db/database.ts'
-import type { Statement } from '../server/src/db/statement.ts'
+import type { Database, Reader, Tx } from '../server/src/ground/db/database.ts'
+import type { Statement } from '../server/src/ground/db/statement.ts'
 
 /** What becomes of a statement: another text, other rows, or an error. */
 export interface Alteration {

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { newId } from '../server/src/kernel/ids.ts'
+import { newId } from '../server/src/ground/kernel/ids.ts'
 import type { Somebody } from './crowd.ts'
 import { type Answered, type LiveServer, seeded } from './live-server.ts'
 import { bindings, roles, scopedAsk, type Tier } from './scoped-roles.ts'

@@ -12,7 +12,7 @@ const sources = ['contract/src', 'server/src', 'agent/src', 'test', 'examples', 
 const programs = {
   'faulty-server': 'test/faults/entry.ts',
   server: 'server/src/main.ts',
-  operate: 'server/src/operate.ts',
+  operate: 'server/src/process/operate.ts',
   'mortal-agent': 'test/agent/mortal-agent.ts',
   controller: 'examples/controller/main.ts',
 } as const

@@ -10,7 +10,7 @@ const run = promisify(execFile)
 // Long enough for a day's work on several branches; each cluster takes tens of megabytes.
 const keptHours = 24
 
-/** What `startPostgres` needs to find a cluster complete: see `server/src/db/embedded/`. */
+/** What `startPostgres` needs to find a cluster complete: see `server/src/ground/db/embedded/`. */
 const clusterFiles = ['data', 'data.passwords.json']
 const templateFile = 'template.json'
 

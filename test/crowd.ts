@@ -1,5 +1,5 @@
 import { beforeAll } from 'vitest'
-import { newId } from '../server/src/kernel/ids.ts'
+import { newId } from '../server/src/ground/kernel/ids.ts'
 import { type LiveServer, seeded } from './live-server.ts'
 
 export interface Somebody {

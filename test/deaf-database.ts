@@ -1,5 +1,5 @@
-import type { Database } from '../server/src/db/database.ts'
-import { epochsOf } from '../server/src/epochs/epoch-queries.ts'
+import type { Database } from '../server/src/ground/db/database.ts'
+import { epochsOf } from '../server/src/ground/epochs/epoch-queries.ts'
 import type { LiveServer } from './live-server.ts'
 
 /** The database, but whoever asks in a transaction of writing whether something has changed is told how it was when this was made. */

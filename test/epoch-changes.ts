@@ -1,4 +1,4 @@
-import { newId } from '../server/src/kernel/ids.ts'
+import { newId } from '../server/src/ground/kernel/ids.ts'
 import { seeded } from './live-server.ts'
 
 const { org, project, user } = seeded

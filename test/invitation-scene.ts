@@ -2,7 +2,7 @@ import { acceptInvitation } from '../contract/src/invitations.ts'
 import { createOrganization } from '../contract/src/organizations.ts'
 import { createProject } from '../contract/src/projects.ts'
 import { readMe } from '../contract/src/users.ts'
-import { signText } from '../server/src/principals/oidc/testing/local-issuer.ts'
+import { signText } from '../server/src/people/principals/oidc/testing/local-issuer.ts'
 import type { LiveServer } from './live-server.ts'
 
 let made = 0

@@ -1,5 +1,5 @@
 import { issueServiceAccountToken } from '../contract/src/tokens.ts'
-import { hashOf, newSecret } from '../server/src/service-accounts/key-secret.ts'
+import { hashOf, newSecret } from '../server/src/machines/service-accounts/key-secret.ts'
 import { askThrough } from './ask.ts'
 import { type LiveServer, seeded } from './live-server.ts'
 import { machineOn } from './machine.ts'

@@ -1,4 +1,4 @@
-import { keyPair, type Pair } from '../server/src/oauth/testing/signing.ts'
+import { keyPair, type Pair } from '../server/src/machines/oauth/testing/signing.ts'
 import { machineOn } from './machine.ts'
 import { auroraHome } from './machine-credential.ts'
 

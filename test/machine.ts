@@ -1,10 +1,10 @@
-import { parseKeyRing } from '../server/src/custody/key-ring.ts'
-import type { Tx } from '../server/src/db/database.ts'
-import type { Statement } from '../server/src/db/statement.ts'
-import { newId } from '../server/src/kernel/ids.ts'
-import { type KeySet, keySetSource } from '../server/src/keys/key-set.ts'
-import { createSigner } from '../server/src/keys/signer.ts'
-import { typeOf } from '../server/src/tokens/machine-class.ts'
+import { parseKeyRing } from '../server/src/ground/custody/key-ring.ts'
+import type { Tx } from '../server/src/ground/db/database.ts'
+import type { Statement } from '../server/src/ground/db/statement.ts'
+import { newId } from '../server/src/ground/kernel/ids.ts'
+import { type KeySet, keySetSource } from '../server/src/machines/keys/key-set.ts'
+import { createSigner } from '../server/src/machines/keys/signer.ts'
+import { typeOf } from '../server/src/machines/tokens/machine-class.ts'
 import { testKeys, tokenIssuer } from './live-server.ts'
 
 type Sql = <Row>(text: string, values?: unknown[]) => Promise<Row[]>

@@ -1,7 +1,7 @@
 import { issueSharedRuntimeOperatorToken } from '../contract/src/tokens.ts'
-import { newId } from '../server/src/kernel/ids.ts'
-import { newOperatorSecret } from '../server/src/operator-credentials/operator-credential.ts'
-import { hashOf } from '../server/src/service-accounts/key-secret.ts'
+import { newId } from '../server/src/ground/kernel/ids.ts'
+import { hashOf } from '../server/src/machines/service-accounts/key-secret.ts'
+import { newOperatorSecret } from '../server/src/runtimes/operator-credentials/operator-credential.ts'
 import { askThrough } from './ask.ts'
 import { type LiveServer, seeded } from './live-server.ts'
 

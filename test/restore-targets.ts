@@ -1,5 +1,5 @@
 import { afterEach, inject } from 'vitest'
-import { type Restored, restore } from '../server/src/db/copy/restore.ts'
+import { type Restored, restore } from '../server/src/ground/db/copy/restore.ts'
 import { type ClonedDatabase, cloneDatabase } from './postgres.ts'
 
 export const restoreInto = ({ ownerUrl }: { readonly ownerUrl: string }, from: string): Promise<Restored> =>

@@ -1,5 +1,5 @@
 import { createPublicKey, generateKeyPairSync, randomBytes } from 'node:crypto'
-import { wireNumber, wireTexts } from '../server/src/ssh-keys/wire.ts'
+import { wireNumber, wireTexts } from '../server/src/fleet/ssh-keys/wire.ts'
 
 /** A line of a `.pub` file, made of what stands in the key after its type. */
 export const keyLine = (type: string, fields: readonly Uint8Array[], comment = ''): string =>

@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Client } from 'pg'
-import { readMigrations } from '../server/src/db/migrate.ts'
-import { mirrorCode, prepareDatabase } from '../server/src/prepare-database.ts'
+import { readMigrations } from '../server/src/ground/db/migrate.ts'
+import { mirrorCode, prepareDatabase } from '../server/src/process/prepare-database.ts'
 import { asSuperuser, type TestPostgres } from './superuser.ts'
 
 type Role = { role: string; password: string }
@@ -58,10 +58,10 @@ export const described = ({ database, owner, app }: Template, superuserUrl: stri
 
 // The code that turns the migrations into a template, and that makes the cluster around it.
 const makers = [
-  'server/src/prepare-database.ts',
-  'server/src/db/migrate.ts',
-  'server/src/db/embedded/initialise.ts',
-  'server/src/db/embedded/provision.ts',
+  'server/src/process/prepare-database.ts',
+  'server/src/ground/db/migrate.ts',
+  'server/src/ground/db/embedded/initialise.ts',
+  'server/src/ground/db/embedded/provision.ts',
   'test/template.ts',
   'test/cluster-cache.ts',
   'test/start-postgres.ts',

@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { lockHolder } from '@gatehouse/server/db/embedded/lock'
-import { passwordsFileOf } from '@gatehouse/server/db/embedded/passwords'
-import type { Place } from '@gatehouse/server/db/embedded/place'
-import { StartRefused } from '@gatehouse/server/db/embedded/start-refused'
+import { lockHolder } from '@gatehouse/server/ground/db/embedded/lock'
+import { passwordsFileOf } from '@gatehouse/server/ground/db/embedded/passwords'
+import type { Place } from '@gatehouse/server/ground/db/embedded/place'
+import { StartRefused } from '@gatehouse/server/ground/db/embedded/start-refused'
 import { openDatabase } from './world/database.ts'
 import { explain } from './world/explain.ts'
 import { readSettings, type Settings } from './world/settings.ts'
@@ -18,7 +18,7 @@ const isReplace = given[0] === 'restore' && given.includes('--replace')
 const words = (isAccept ? ['accept-restore', ...given.slice(1)] : given).filter((word) => word !== '--accept' && word !== '--replace')
 
 const run = async (environment: Record<string, string | undefined>): Promise<number> => {
-  const child = spawn(process.execPath, [join(project, 'server/src/operate.ts'), ...words], {
+  const child = spawn(process.execPath, [join(project, 'server/src/process/operate.ts'), ...words], {
     env: { PATH: process.env.PATH, ...environment },
     stdio: 'inherit',
   })

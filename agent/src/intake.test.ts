@@ -1,5 +1,5 @@
 import { createPublicKey, randomUUID } from 'node:crypto'
-import { issueNodeCertificate, issueSignerCertificate } from '@gatehouse/server/nodes/issue-certificate'
+import { issueNodeCertificate, issueSignerCertificate } from '@gatehouse/server/fleet/nodes/issue-certificate'
 import { describe, expect, test } from 'vitest'
 import type { SignedTask, TaskResult, TaskSigner } from '../../contract/src/node-tasks.ts'
 import { littleAuthority } from '../../test/agent/little-authority.ts'

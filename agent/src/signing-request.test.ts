@@ -1,5 +1,5 @@
 import { createPublicKey } from 'node:crypto'
-import { keyOfRequest } from '@gatehouse/server/nodes/signing-request'
+import { keyOfRequest } from '@gatehouse/server/fleet/nodes/signing-request'
 import { expect, test } from 'vitest'
 import { objectId } from './der.ts'
 import { newKey, signingRequest } from './signing-request.ts'

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { configSettings } from '#process/config-settings.ts'
 import { ConfigRefused, parseConfig } from './config.ts'
-import { configSettings } from './config-settings.ts'
 
 const key = 'k'.repeat(43)
 const issuers = JSON.stringify([{ issuer: 'https://id.example', audience: 'gatehouse-api' }])

@@ -1,11 +1,11 @@
 import { signingAlgorithms } from '@gatehouse/contract/signing-keys'
-import { configSettings } from './config-settings.ts'
-import { type KeySource, readKeyRing } from './custody/key-ring.ts'
-import { type IsTrusted, trustedProxies } from './http/source-address.ts'
-import { Secret } from './kernel/secret.ts'
-import type { KeyAlgorithm } from './keys/key-set.ts'
-import type { TransitSettings } from './keys/transit.ts'
-import { type IssuerSettings, isLoopback, parseIssuers } from './principals/oidc/issuer-settings.ts'
+import { type KeySource, readKeyRing } from '#ground/custody/key-ring.ts'
+import { Secret } from '#ground/kernel/secret.ts'
+import type { KeyAlgorithm } from '#machines/keys/key-set.ts'
+import type { TransitSettings } from '#machines/keys/transit.ts'
+import { type IssuerSettings, isLoopback, parseIssuers } from '#people/principals/oidc/issuer-settings.ts'
+import { configSettings } from '#process/config-settings.ts'
+import { type IsTrusted, trustedProxies } from '#rails/http/source-address.ts'
 
 // The server reads its environment here only.
 type Name = (typeof configSettings)[number]['name']

@@ -2,9 +2,9 @@ import { createPublicKey, generateKeyPairSync, randomUUID, sign, webcrypto } fro
 import type { IdentityFile } from '../../agent/src/identity.ts'
 import { newKey } from '../../agent/src/signing-request.ts'
 import { type SignedTask, signedTextOf, type TaskSigner } from '../../contract/src/node-tasks.ts'
-import type { Authority } from '../../server/src/nodes/authority.ts'
-import { issueNodeCertificate, issueSignerCertificate } from '../../server/src/nodes/issue-certificate.ts'
-import { x509 } from '../../server/src/nodes/x509.ts'
+import type { Authority } from '../../server/src/fleet/nodes/authority.ts'
+import { issueNodeCertificate, issueSignerCertificate } from '../../server/src/fleet/nodes/issue-certificate.ts'
+import { x509 } from '../../server/src/fleet/nodes/x509.ts'
 
 type Unsigned = Omit<SignedTask, 'kid' | 'signature'>
 

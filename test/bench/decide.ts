@@ -1,5 +1,5 @@
 // How fast decisions are, beside what others use for them: `npm run bench -- decide [engines | http | size]`; without a word, all three.
-import { localIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
+import { localIssuer } from '@gatehouse/server/people/principals/oidc/testing/local-issuer'
 import { compareEngines } from './decide/engines.ts'
 import { compareHttp } from './decide/http.ts'
 import { installPeers } from './decide/peers.ts'

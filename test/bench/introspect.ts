@@ -1,7 +1,7 @@
 // How fast it can be said of a token that it counts: `npm run bench -- introspect`, beside the least that such an answer could be.
 import { once } from 'node:events'
 import { introspectToken, issueOAuthToken } from '@gatehouse/contract/oauth'
-import { localIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
+import { localIssuer } from '@gatehouse/server/people/principals/oidc/testing/local-issuer'
 import { recordIfWanted } from '../../tools/evidence/records.ts'
 import { table } from './decide/measure.ts'
 import { installPeers } from './decide/peers.ts'

@@ -3,7 +3,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { decide, decideBatch } from '@gatehouse/contract/decisions'
-import { localIssuer, signText } from '@gatehouse/server/principals/oidc/testing/local-issuer'
+import { localIssuer, signText } from '@gatehouse/server/people/principals/oidc/testing/local-issuer'
 import type { Figures, Plan } from './decide/load.ts'
 import { median, table } from './decide/measure.ts'
 import { openWorld, peoplePerTenant, projectId, projectsPerTenant, subjectOf, tenantId } from './decide/world.ts'

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { decide } from '@gatehouse/contract/decisions'
 import { issueServiceAccountToken } from '@gatehouse/contract/tokens'
-import { localIssuer, signText } from '@gatehouse/server/principals/oidc/testing/local-issuer'
+import { localIssuer, signText } from '@gatehouse/server/people/principals/oidc/testing/local-issuer'
 import { dearJson } from '../cost/dear-bodies.ts'
 import { median, table } from './decide/measure.ts'
 import { openWorld, subjectOf, tenantId, userId } from './decide/world.ts'

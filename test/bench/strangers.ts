@@ -1,8 +1,8 @@
 // Whether the time of an answer tells a stranger that a project exists: `npm run bench -- strangers`. A two-sample Kolmogorov-Smirnov test of the
 // answer times for a foreign project and for absent ones, asked alternately.
 import { decide } from '@gatehouse/contract/decisions'
-import { localIssuer, signText } from '@gatehouse/server/principals/oidc/testing/local-issuer'
-import { newId } from '../../server/src/kernel/ids.ts'
+import { localIssuer, signText } from '@gatehouse/server/people/principals/oidc/testing/local-issuer'
+import { newId } from '../../server/src/ground/kernel/ids.ts'
 import { median, table } from './decide/measure.ts'
 import { openWorld, peoplePerTenant, projectId, subjectOf } from './decide/world.ts'
 import { startOurs } from './servers.ts'

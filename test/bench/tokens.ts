@@ -1,5 +1,5 @@
 // How fast tokens are issued and checked, beside oidc-provider: `npm run bench -- tokens [issue | validate | verify]`; without a word, all three.
-import { localIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
+import { localIssuer } from '@gatehouse/server/people/principals/oidc/testing/local-issuer'
 import { openWorld } from './decide/world.ts'
 import { runPart } from './run-part.ts'
 import { compareIssuance } from './tokens/issue.ts'

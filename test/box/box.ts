@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { freePort } from '../../server/src/db/embedded/free-port.ts'
+import { freePort } from '../../server/src/ground/db/embedded/free-port.ts'
 
 const here = import.meta.dirname
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../server/src/db/embedded/free-port.ts'
+import { freePort } from '../../server/src/ground/db/embedded/free-port.ts'
 import { bundleOf } from '../bundles.ts'
 
 /** The product as an operator starts it, by its own main file and the environment alone; all that it says is kept. */

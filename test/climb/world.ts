@@ -1,4 +1,4 @@
-import { newId } from '../../server/src/kernel/ids.ts'
+import { newId } from '../../server/src/ground/kernel/ids.ts'
 import { type LiveServer, liveServer, seeded } from '../live-server.ts'
 import { builtins, type Tier } from './law.ts'
 import type { Role, Scope, State } from './state.ts'

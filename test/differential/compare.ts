@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import type { Database } from '../../server/src/db/database.ts'
+import type { Database } from '../../server/src/ground/db/database.ts'
 import { judge } from './engine.ts'
 import type { Question, Verdict } from './question.ts'
 import { referenceVerdicts, writeBatch } from './rows.ts'

@@ -1,12 +1,12 @@
 import type { ActorType } from '@gatehouse/contract/operation'
-import { isAction, type Relation } from '../../server/src/authz/actions.ts'
-import type { RequestAttributes } from '../../server/src/authz/attributes.ts'
-import { type Decision, decide, type Elevation, elevationFor, isOverridden } from '../../server/src/authz/decide.ts'
-import { factsOf, nobody } from '../../server/src/authz/facts.ts'
-import { readStandingsOf } from '../../server/src/authz/read-standings.ts'
-import type { Standing } from '../../server/src/authz/standing.ts'
-import type { Database, Tx } from '../../server/src/db/database.ts'
-import { readChains } from '../../server/src/policies/constraint-chain.ts'
+import type { Database, Tx } from '../../server/src/ground/db/database.ts'
+import { isAction, type Relation } from '../../server/src/rails/authz/actions.ts'
+import type { RequestAttributes } from '../../server/src/rails/authz/attributes.ts'
+import { type Decision, decide, type Elevation, elevationFor, isOverridden } from '../../server/src/rails/authz/decide.ts'
+import { factsOf, nobody } from '../../server/src/rails/authz/facts.ts'
+import { readStandingsOf } from '../../server/src/rails/authz/read-standings.ts'
+import type { Standing } from '../../server/src/rails/authz/standing.ts'
+import { readChains } from '../../server/src/rails/policies/constraint-chain.ts'
 
 /** One thing to be decided, in a world that lies in the database. */
 export interface Question {

@@ -1,7 +1,7 @@
 // A process of its own for one copy of the product: reads what was asked and expected, and prints how many of its answers differ. The
 // first database in which one does is enough.
 import { readFileSync } from 'node:fs'
-import { openDatabase } from '../../server/src/db/database.ts'
+import { openDatabase } from '../../server/src/ground/db/database.ts'
 import { unhurried } from '../unhurried.ts'
 import { agree } from './compare.ts'
 import { judge } from './engine.ts'

@@ -17,7 +17,7 @@ const inside = (file: string, mutants: Record<string, readonly [find: string, re
   Object.entries(mutants).map(([name, [find, replace]]) => ({ name, file: `server/src/${file}.ts`, find, replace }))
 
 export const mutants: readonly Mutant[] = [
-  ...inside('authz/decide', {
+  ...inside('rails/authz/decide', {
     'a disabled person goes on': [`if (input.actor.is_disabled) return deny('actor_disabled', 'global')`, ''],
     'tokens bound nothing': [`if (!isWithinToken(action, input, entry)) return deny('scope_mismatch', scope)`, ''],
     'a token’s tenant is not looked at': ['token.tenant_id !== null && token.tenant_id !== resource.tenant_id', 'false'],
@@ -84,18 +84,18 @@ export const mutants: readonly Mutant[] = [
       '',
     ],
   }),
-  ...inside('authz/service-account-standing-queries', {
+  ...inside('rails/authz/service-account-standing-queries', {
     'a disabled service account goes on': [`s.state <> 'active' as is_disabled`, 'false as is_disabled'],
     'a service account outlives its tenant': ['o.id is not null and s.project_id', 's.project_id'],
   }),
-  ...inside('authz/operator-standing-queries', {
+  ...inside('rails/authz/operator-standing-queries', {
     'a disabled runtime’s operator goes on': [`r.state = 'disabled' as is_disabled`, 'false as is_disabled'],
     'a deleted runtime’s operator goes on': [` and r.state <> 'deleted'`, ''],
     'a detached project is attached': [' and a.detached_at is null', ''],
     'every project may be attached': ['p.id is not null and p.id = any(r.eligible_project_ids)', 'p.id is not null'],
     'an operator outlives its tenant': ['o.id = r.org_id and o.deleted_at is null', 'o.id = r.org_id'],
   }),
-  ...inside('authz/standing', {
+  ...inside('rails/authz/standing', {
     'a custom role holds whatever stands in it': ['role.permissions.filter((key) => isGrantable(key, tier))', 'role.permissions'],
     'a binding lasts an instant too long': ['now < expires_at', 'now <= expires_at'],
     'a disabled role counts as an active one': ['isActive(role, now) === wanted', `(role.state !== '') === wanted`],
@@ -110,10 +110,10 @@ export const mutants: readonly Mutant[] = [
       `const delegated = ['attach', 'detach'].flatMap(`,
     ],
   }),
-  ...inside('authz/standing', {
+  ...inside('rails/authz/standing', {
     'a project membership is enough': ['row.is_project_member && row.is_tenant_member', 'row.is_project_member'],
   }),
-  ...inside('authz/platform-source', {
+  ...inside('rails/authz/platform-source', {
     'an administrator is none where the old column is heard': [
       `case 'users_role':\n      return byColumn`,
       `case 'users_role':\n      return both.platform_bindings`,
@@ -131,11 +131,11 @@ export const mutants: readonly Mutant[] = [
       'both.platform_bindings',
     ],
   }),
-  ...inside('authz/facts', {
+  ...inside('rails/authz/facts', {
     'who is disabled is not': ['is_disabled: standing.is_disabled', 'is_disabled: false'],
     'a machine is bound by its token alone': ['actor.token ?? standing.home ?? null', 'actor.token ?? null'],
   }),
-  ...inside('authz/standing-queries', {
+  ...inside('rails/authz/standing-queries', {
     'disabled people are not noticed': ['u.disabled_at is not null as is_disabled', 'false as is_disabled'],
     'ended tenant memberships count': [
       'm.tenant_id = o.id and m.user_id = u.id and m.deleted_at is null',
@@ -157,13 +157,13 @@ export const mutants: readonly Mutant[] = [
     'a deleted tenant has members': ['place.tenant_id and o.deleted_at is null', 'place.tenant_id'],
     'bindings follow the current version': ['p.role_version_id = v.id', 'p.role_version_id = d.current_version_id'],
   }),
-  ...inside('authz/bound-roles', {
+  ...inside('rails/authz/bound-roles', {
     'ended bindings count': [' and b.deleted_at is null', ''],
     'deleted roles count': ['and d.deleted_at is null', ''],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a piece of the product's own text
     'bindings of machines count for people': ["b.principal_type = '${principal_type}' and ", ''],
   }),
-  ...inside('authz/actions', {
+  ...inside('rails/authz/actions', {
     'a shell is open to override': [
       `'terminal.connect': onMachines('service_account')`,
       `'terminal.connect': onMachines('service_account', 'override')`,
@@ -183,14 +183,14 @@ export const mutants: readonly Mutant[] = [
       `  'project.access_grant.read_own',`,
     ],
   }),
-  ...inside('authz/catalogue', {
+  ...inside('rails/authz/catalogue', {
     'a tenant admin is no member': [`tier: 'tenant',\n    includes: 'tenant_member',`, `tier: 'tenant',`],
     'a viewer may write': [
       `baseline: ['allocation.read', 'storage.read']`,
       `baseline: ['allocation.read', 'storage.read', 'storage.write']`,
     ],
   }),
-  ...inside('policies/constraint', {
+  ...inside('rails/policies/constraint', {
     'an exemption does not count': ['?? widestFirst.at(-1)!', '?? widestFirst[0]!'],
     'a disabled rule can be locked': ['rule.is_locked && isActive(rule)', 'rule.is_locked'],
     'a lock does not hold': ['widestFirst.find((rule) => rule.is_locked && isActive(rule)) ??', ''],
@@ -203,12 +203,12 @@ export const mutants: readonly Mutant[] = [
     'groups cover nothing': [`named.endsWith('.*') && `, 'false && '],
     'what cannot be judged does not deny': ['!== false', '=== true'],
   }),
-  ...inside('policies/constraint-queries', {
+  ...inside('rails/policies/constraint-queries', {
     'replaced rules count': [`replaced_at is null and tenant_id`, 'tenant_id'],
     'a project’s rules are not read': ['project_id = any(', 'constraint_id = any('],
     'of the platform’s rules the old ones are read': ['replaced_at is null and scope_type', 'replaced_at is not null and scope_type'],
   }),
-  ...inside('policies/condition', {
+  ...inside('rails/policies/condition', {
     'what is unknown beats what is false': ['if (truth === undefined) all = undefined', 'if (truth === undefined) return undefined'],
     'not of unknown is true': ['(truth === undefined ? undefined : !truth)', '!truth'],
     'hours include their end': ['from <= value && value < until', 'from <= value && value <= until'],
@@ -220,7 +220,7 @@ export const mutants: readonly Mutant[] = [
     'a fraction is an integer': ['Number.isSafeInteger(value)', `typeof value === 'number'`],
     'flags need not be text': ['Array.isArray(value) && value.every(isText)', 'Array.isArray(value)'],
   }),
-  ...inside('authz/local-times', {
+  ...inside('rails/authz/local-times', {
     'it is always the same time': ['const instant = instantOf(time)', `const instant = instantOf('2026-01-01T00:00:00Z')`],
     'every rule lives in one zone': ['timeZone: zone', `timeZone: 'UTC'`],
     'the week begins on Sunday': [`['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']`, `['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']`],

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { afterAll, expect, inject, test } from 'vitest'
-import { actions } from '../../server/src/authz/actions.ts'
+import { actions } from '../../server/src/rails/authz/actions.ts'
 import { databaseFixture } from '../postgres.ts'
 import { allKeys } from './keys.ts'
 import { sentencesBySource } from './platform-role-sentences.ts'

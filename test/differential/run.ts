@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { openDatabase } from '../../server/src/db/database.ts'
+import { openDatabase } from '../../server/src/ground/db/database.ts'
 import { unhurried } from '../unhurried.ts'
 import { askBatch, type Mismatch, type Sides } from './compare.ts'
 import { builtinRoles, clearBatches, prepareQuestions } from './rows.ts'

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '@gatehouse/server/db/embedded/free-port'
+import { freePort } from '@gatehouse/server/ground/db/embedded/free-port'
 import { afterEach, expect, test } from 'vitest'
 import { launcher } from './launched.ts'
 
@@ -117,10 +117,10 @@ test('HO-01 npm run dev: a file changes → the server alone restarts, new migra
     { title: expect.stringContaining('main.ts') },
   ])
 
-  const ids = join(folder, 'server/src/kernel/ids.ts')
+  const ids = join(folder, 'server/src/ground/kernel/ids.ts')
   const source = readFileSync(ids, 'utf8')
   writeFileSync(ids, `${source}\nthrow new Error('planted by a test')\n`)
-  await says('restarting: server/src/kernel/ids.ts changed')
+  await says('restarting: server/src/ground/kernel/ids.ts changed')
   await says('the server ended with 1; waiting for the next change.')
   await says('planted by a test')
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { keepFresh } from '../../server/src/epochs/fresh.ts'
+import { keepFresh } from '../../server/src/ground/epochs/fresh.ts'
 import { type Build, brokenAs } from '../faults/builds.ts'
 import { type TcpProxy, tcpProxy } from '../faults/tcp-proxy.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'

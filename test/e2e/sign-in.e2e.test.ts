@@ -9,7 +9,7 @@ import * as client from 'openid-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import seeded from '../../db/seed/people.json' with { type: 'json' }
 import { type Idp, startIdp } from '../../idp/src/start-idp.ts'
-import { type HumanTokens, humanTokens } from '../../server/src/principals/oidc/human-tokens.ts'
+import { type HumanTokens, humanTokens } from '../../server/src/people/principals/oidc/human-tokens.ts'
 
 let idp: Idp
 let tokens: HumanTokens

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type PostgresRequest, startPostgres } from '@gatehouse/server/db/embedded/postgres'
+import { type PostgresRequest, startPostgres } from '@gatehouse/server/ground/db/embedded/postgres'
 import pg from 'pg'
 import { afterEach, describe, expect, test } from 'vitest'
 import { hasPart, parts } from '../../tools/test/parts.ts'
@@ -68,7 +68,7 @@ const until = async (condition: () => boolean, seconds: number) => {
 const startInAnother = async (dataDir: string): Promise<{ child: ChildProcess; pid: number }> => {
   openUp()
   const program = `
-    import { startPostgres } from '@gatehouse/server/db/embedded/postgres'
+    import { startPostgres } from '@gatehouse/server/ground/db/embedded/postgres'
     const { pid } = await startPostgres({ dataDir: process.argv[1], settings: { fsync: 'off' } })
     console.log(pid)`
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program, dataDir], {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { operations } from '@gatehouse/contract/operations'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Example, examples } from '../../server/src/http/examples.ts'
+import { type Example, examples } from '../../server/src/rails/http/examples.ts'
 import { type FaultWorld, faultWorld } from '../faults/world.ts'
 import { writeTargets } from '../fuzz/write-targets.ts'
 import { noRateLimits, serverFixture } from '../live-server.ts'
@@ -11,7 +11,7 @@ import { recordExample } from './record.ts'
 
 // `npm run examples`: every operation is asked, and the file is written anew.
 const isWriting = process.env.GATEHOUSE_EXAMPLES === 'write'
-const file = new URL('../../server/src/http/examples.json', import.meta.url)
+const file = new URL('../../server/src/rails/http/examples.json', import.meta.url)
 
 const live = serverFixture({ policies: noRateLimits }, ({ sql }) => writeTargets(sql))
 let clone: ClonedDatabase

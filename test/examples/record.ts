@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/src/operation.ts'
-import type { Example } from '../../server/src/http/examples.ts'
+import type { Example } from '../../server/src/rails/http/examples.ts'
 import { recipes } from '../faults/recipes.ts'
 import type { FaultWorld } from '../faults/world.ts'
 import { bearerFor, pathOf, rightfulCalls, sendingOf } from '../fuzz/rightful-calls.ts'

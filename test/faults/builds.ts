@@ -1,10 +1,10 @@
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database, Tx } from '../../server/src/db/database.ts'
-import type { Statement } from '../../server/src/db/statement.ts'
-import type { Known, Wanted } from '../../server/src/epochs/fresh.ts'
-import type { ServerParts } from '../../server/src/http/server.ts'
-import type { Work } from '../../server/src/work/work.ts'
+import type { Database, Tx } from '../../server/src/ground/db/database.ts'
+import type { Statement } from '../../server/src/ground/db/statement.ts'
+import type { Known, Wanted } from '../../server/src/ground/epochs/fresh.ts'
+import type { Work } from '../../server/src/ground/work/work.ts'
+import type { ServerParts } from '../../server/src/rails/http/server.ts'
 
 interface Broken {
   /** The parts as the product has them, to the parts of this build; `direct` is the database without the seams. */

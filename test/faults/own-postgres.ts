@@ -1,9 +1,9 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../../server/src/db/embedded/free-port.ts'
-import { type Postgres, startPostgres } from '../../server/src/db/embedded/postgres.ts'
-import { prepareDatabase } from '../../server/src/prepare-database.ts'
+import { freePort } from '../../server/src/ground/db/embedded/free-port.ts'
+import { type Postgres, startPostgres } from '../../server/src/ground/db/embedded/postgres.ts'
+import { prepareDatabase } from '../../server/src/process/prepare-database.ts'
 import { spend } from '../spent.ts'
 
 /** A PostgreSQL for one test alone, to be killed and started again. Commits are real; only a power cut is not provided for. */

@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { IssuerSettings } from '../../server/src/principals/oidc/issuer-settings.ts'
+import type { IssuerSettings } from '../../server/src/people/principals/oidc/issuer-settings.ts'
 import { bundleOf } from '../bundles.ts'
 import { spend } from '../spent.ts'
 import type { Build } from './builds.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Database, Reader, Tx } from '../../server/src/db/database.ts'
+import type { Database, Reader, Tx } from '../../server/src/ground/db/database.ts'
 
 /** A place in a writing transaction. `during` is when the bytes have left and no answer has come. Statements count from 1. */
 export type Point =

@@ -25,7 +25,7 @@ const apart: Readonly<Record<string, string>> = {
   used_proofs: 'written with what clients sign, and no recipe signs anything; one statement each, tried where it is',
 }
 
-/** Tables that follow from others by triggers, and are proved where those are (`server/src/epochs`). */
+/** Tables that follow from others by triggers, and are proved where those are (`server/src/ground/epochs`). */
 const following: ReadonlySet<string> = new Set(['epochs'])
 
 /** The same before and after, or a reason above no longer holds and the table wants a judge. */

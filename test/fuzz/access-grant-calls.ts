@@ -1,5 +1,5 @@
-import { fixedId } from '../../server/src/kernel/ids.ts'
-import { type PublicKey, parsePublicKey } from '../../server/src/ssh-keys/ssh-public-key.ts'
+import { type PublicKey, parsePublicKey } from '../../server/src/fleet/ssh-keys/ssh-public-key.ts'
+import { fixedId } from '../../server/src/ground/kernel/ids.ts'
 import { seeded } from '../live-server.ts'
 import { newKeyLine } from '../ssh-key-lines.ts'
 import { allocationOf } from './allocation-calls.ts'

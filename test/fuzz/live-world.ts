@@ -1,6 +1,6 @@
 import { createServiceAccountKey } from '../../contract/src/service-accounts.ts'
-import { fixedId } from '../../server/src/kernel/ids.ts'
-import { keyPair } from '../../server/src/oauth/testing/signing.ts'
+import { fixedId } from '../../server/src/ground/kernel/ids.ts'
+import { keyPair } from '../../server/src/machines/oauth/testing/signing.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
 import { newKeyLine } from '../ssh-key-lines.ts'
 import type { RightfulCall } from './rightful-call.ts'

@@ -1,4 +1,4 @@
-import { fixedId } from '../../server/src/kernel/ids.ts'
+import { fixedId } from '../../server/src/ground/kernel/ids.ts'
 import { seeded } from '../live-server.ts'
 import type { RightfulCall } from './rightful-call.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { fixedId } from '../../server/src/kernel/ids.ts'
+import { fixedId } from '../../server/src/ground/kernel/ids.ts'
 import type { RightfulCall } from './rightful-call.ts'
 
 /** A node that has enrolled and can be asked for a sign of life. */

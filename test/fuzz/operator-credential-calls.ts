@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { fixedId } from '../../server/src/kernel/ids.ts'
+import { fixedId } from '../../server/src/ground/kernel/ids.ts'
 import { seeded } from '../live-server.ts'
 import type { RightfulCall } from './rightful-call.ts'
 import { runtimeOf } from './shared-runtime-calls.ts'

@@ -31,8 +31,15 @@ export const candidatesFor = (fault: Fault): readonly (readonly string[])[] => {
   return [
     ['--project', 'unit', `${room}/`],
     ['--project', 'db', `${room}/`],
-    ['--project', 'db', 'server/src/roles/', 'server/src/invitations/', 'server/src/service-accounts/'],
-    ['--project', 'db', 'server/src/decisions/', 'server/src/tenancy/', 'server/src/principals/', 'server/src/shared-runtimes/'],
+    ['--project', 'db', 'server/src/people/roles/', 'server/src/people/invitations/', 'server/src/machines/service-accounts/'],
+    [
+      '--project',
+      'db',
+      'server/src/desk/decisions/',
+      'server/src/people/tenancy/',
+      'server/src/people/principals/',
+      'server/src/runtimes/shared-runtimes/',
+    ],
     ['--project', 'db', 'test/differential/differential.sweep', 'test/climb/climb.sweep'],
   ]
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { operations } from '../../contract/src/operations.ts'
-import { builtinRoleNames, builtinRoles } from '../../server/src/authz/catalogue.ts'
+import { builtinRoleNames, builtinRoles } from '../../server/src/rails/authz/catalogue.ts'
 
 /** Keys of the baseline that no operation asks about for good reason: other products do, through the decision API. */
 const staged = ['tenant.billing.read', 'tenant.billing.write', 'tenant.invoice.read', 'terminal.connect']

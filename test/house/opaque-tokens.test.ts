@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { operations } from '@gatehouse/contract/operations'
-import { openApiDocument } from '@gatehouse/server/http/openapi'
+import { openApiDocument } from '@gatehouse/server/rails/http/openapi'
 import { expect, test } from 'vitest'
 import { filesUnder, isTest, matchesOf } from './tree.ts'
 

@@ -28,8 +28,8 @@ const asksForPermissions = ['contract', 'server', 'idp', 'agent', 'examples', 't
   .flatMap(filesUnder)
   .filter((path) => !isTest(path) && !/\.(?:md|wasm)$/.test(path))
 const mayNameRoles = new Map([
-  ['server/src/authz/catalogue.ts', 'the role catalogue itself: whoever means the owner role of a tier asks it'],
-  ['server/src/http/examples.json', 'answers that were recorded in a seeded world, shown in the OpenAPI document'],
+  ['server/src/rails/authz/catalogue.ts', 'the role catalogue itself: whoever means the owner role of a tier asks it'],
+  ['server/src/rails/http/examples.json', 'answers that were recorded in a seeded world, shown in the OpenAPI document'],
   ['db/seed/people.json', 'seed data: who has which role in a development world'],
   [
     'db/migrations/0009-role-lifecycle.sql',
@@ -58,7 +58,7 @@ test('the search for role names finds one where one is', () => {
 })
 
 test('SQL stands in query files and nowhere else', () => {
-  const files = code('server/src').filter((path) => !path.endsWith('-queries.ts') && path !== 'server/src/db/statement.ts')
+  const files = code('server/src').filter((path) => !path.endsWith('-queries.ts') && path !== 'server/src/ground/db/statement.ts')
   expect(matchesOf(files, /(?<![.\w])sql(?:<[^>]*>)?(?:\([^`]*\))?\s*`/)).toEqual([])
 })
 
@@ -84,7 +84,7 @@ const ownerOf = new Map(
 )
 const written = /\b(?:insert\s+into|update|delete\s+from|truncate)\s+([a-z_]+)/g
 // A restore replaces all rows of all rooms, and marks the whole as restored.
-const mayWriteAll = (path: string) => path.startsWith('server/src/db/copy/')
+const mayWriteAll = (path: string) => path.startsWith('server/src/ground/db/copy/')
 
 /** What a file writes that another room owns. */
 const foreignWrites = (path: string, text: string): string[] => {
@@ -98,38 +98,38 @@ const foreignWrites = (path: string, text: string): string[] => {
 test('only the room that owns a table writes it', () => {
   const files = code('server/src').filter((path) => !mayWriteAll(path))
   expect(files.flatMap((path) => foreignWrites(path, textOf(path)))).toEqual([])
-  expect(foreignWrites('server/src/http/x.ts', 'update users set role = 1')).toEqual([
-    'server/src/http/x.ts writes users, which principals owns',
+  expect(foreignWrites('server/src/rails/http/x.ts', 'update users set role = 1')).toEqual([
+    'server/src/rails/http/x.ts writes users, which principals owns',
   ])
 })
 
 test('the product’s own proof is made only where the product itself acts', () => {
   const makers = code('server/src').filter((path) => /\bsystemProof\(/.test(textOf(path)))
   expect(makers).toEqual([
-    'server/src/access-grants/end-access.ts',
-    'server/src/access-grants/follow-set.ts',
-    'server/src/access-grants/tend-access.ts',
-    'server/src/allocations/ask-again.ts',
-    'server/src/allocations/end-key-entries.ts',
-    'server/src/allocations/end-ownership.ts',
-    'server/src/allocations/node-retired.ts',
-    'server/src/allocations/place-allocation.ts',
-    'server/src/allocations/sync-access.ts',
-    'server/src/allocations/task-finished.ts',
-    'server/src/invitations/end-with-membership.ts',
-    'server/src/invitations/end-with-role.ts',
-    'server/src/keys/tend-keys.ts',
-    'server/src/node-tasks/tend-tasks.ts',
-    'server/src/policy-admin/set-policy-value-by-order.ts',
-    'server/src/principals/first-sign-in.ts',
-    'server/src/principals/stated-address.ts',
-    'server/src/roles/end-bindings.ts',
-    'server/src/roles/found-owners.ts',
-    'server/src/roles/platform-operator.ts',
-    'server/src/seed-development.ts',
-    'server/src/task-signers/tend-signers.ts',
-    'server/src/tenancy/found-organization.ts',
-    'server/src/tenancy/found-project.ts',
-    'server/src/tokens/end-with-scope.ts',
+    'server/src/fleet/access-grants/end-access.ts',
+    'server/src/fleet/access-grants/follow-set.ts',
+    'server/src/fleet/access-grants/tend-access.ts',
+    'server/src/fleet/allocations/ask-again.ts',
+    'server/src/fleet/allocations/end-key-entries.ts',
+    'server/src/fleet/allocations/end-ownership.ts',
+    'server/src/fleet/allocations/node-retired.ts',
+    'server/src/fleet/allocations/place-allocation.ts',
+    'server/src/fleet/allocations/sync-access.ts',
+    'server/src/fleet/allocations/task-finished.ts',
+    'server/src/people/invitations/end-with-membership.ts',
+    'server/src/people/invitations/end-with-role.ts',
+    'server/src/machines/keys/tend-keys.ts',
+    'server/src/fleet/node-tasks/tend-tasks.ts',
+    'server/src/desk/policy-admin/set-policy-value-by-order.ts',
+    'server/src/people/principals/first-sign-in.ts',
+    'server/src/people/principals/stated-address.ts',
+    'server/src/people/roles/end-bindings.ts',
+    'server/src/people/roles/found-owners.ts',
+    'server/src/people/roles/platform-operator.ts',
+    'server/src/process/seed-development.ts',
+    'server/src/fleet/task-signers/tend-signers.ts',
+    'server/src/people/tenancy/found-organization.ts',
+    'server/src/people/tenancy/found-project.ts',
+    'server/src/machines/tokens/end-with-scope.ts',
   ])
 })

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { readMigrations } from '../../server/src/db/migrate.ts'
-import { mirrorCode } from '../../server/src/prepare-database.ts'
+import { readMigrations } from '../../server/src/ground/db/migrate.ts'
+import { mirrorCode } from '../../server/src/process/prepare-database.ts'
 import { cloneDatabase } from '../postgres.ts'
 import { templateKey } from '../template.ts'
 

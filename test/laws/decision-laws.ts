@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { type Action, actions, overridePermission } from '../../server/src/authz/actions.ts'
-import { permissionsOf, tierOf } from '../../server/src/authz/catalogue.ts'
-import { type Decision, type DecisionInput, decide, describedBy } from '../../server/src/authz/decide.ts'
-import { covers, denies } from '../../server/src/policies/constraint.ts'
+import { type Action, actions, overridePermission } from '../../server/src/rails/authz/actions.ts'
+import { permissionsOf, tierOf } from '../../server/src/rails/authz/catalogue.ts'
+import { type Decision, type DecisionInput, decide, describedBy } from '../../server/src/rails/authz/decide.ts'
+import { covers, denies } from '../../server/src/rails/policies/constraint.ts'
 import { aConstraint, anAction, anElevation, aRoleOf, aWorld, builtin, factsIn, ids, type RoleTier, type World } from './random-world.ts'
 import { reasonsLeft } from './true-reasons.ts'
 

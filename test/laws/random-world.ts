@@ -1,12 +1,12 @@
 import type { Condition } from '@gatehouse/contract/conditions'
 import fc from 'fast-check'
-import { type Action, actions, overridePermission, type Relation } from '../../server/src/authz/actions.ts'
-import { builtinRoleNames, tierOf } from '../../server/src/authz/catalogue.ts'
-import type { Elevation, TokenBounds } from '../../server/src/authz/decide.ts'
-import { type Facts, factsOf } from '../../server/src/authz/facts.ts'
-import { standingOf, standingOfMachine } from '../../server/src/authz/standing.ts'
-import type { BoundRole, StandingRow } from '../../server/src/authz/standing-queries.ts'
-import type { Constraint, ScopeType } from '../../server/src/policies/constraint.ts'
+import { type Action, actions, overridePermission, type Relation } from '../../server/src/rails/authz/actions.ts'
+import { builtinRoleNames, tierOf } from '../../server/src/rails/authz/catalogue.ts'
+import type { Elevation, TokenBounds } from '../../server/src/rails/authz/decide.ts'
+import { type Facts, factsOf } from '../../server/src/rails/authz/facts.ts'
+import { standingOf, standingOfMachine } from '../../server/src/rails/authz/standing.ts'
+import type { BoundRole, StandingRow } from '../../server/src/rails/authz/standing-queries.ts'
+import type { Constraint, ScopeType } from '../../server/src/rails/policies/constraint.ts'
 
 /**
  * Worlds by chance: small enough that things meet. Roles are bound as the tables say them, so that a law speaks of bindings, not of

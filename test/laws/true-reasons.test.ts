@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Decision, decide } from '../../server/src/authz/decide.ts'
+import { type Decision, decide } from '../../server/src/rails/authz/decide.ts'
 import { type Engine, laws } from './decision-laws.ts'
 
 const saying = (reason_code: Decision['reason_code'], isSaid: (...asked: Parameters<Engine>) => boolean): Engine => {

@@ -1,4 +1,11 @@
-import { type Action, actions, classKeys, isConstrainable, isForGlobalRules, overridePermission } from '../../server/src/authz/actions.ts'
+import {
+  type Action,
+  actions,
+  classKeys,
+  isConstrainable,
+  isForGlobalRules,
+  overridePermission,
+} from '../../server/src/rails/authz/actions.ts'
 import {
   type DecisionInput,
   describedBy,
@@ -6,8 +13,8 @@ import {
   isGivenByRelation,
   isMember,
   type ReasonCode,
-} from '../../server/src/authz/decide.ts'
-import { type Constraint, covers, denies } from '../../server/src/policies/constraint.ts'
+} from '../../server/src/rails/authz/decide.ts'
+import { type Constraint, covers, denies } from '../../server/src/rails/policies/constraint.ts'
 
 const isByClass = (action: Action, { actor }: DecisionInput) => classKeys[actor.type]?.has(action) ?? false
 

@@ -1,4 +1,4 @@
-import { type Action, isConstrainable } from '../../server/src/authz/actions.ts'
+import { type Action, isConstrainable } from '../../server/src/rails/authz/actions.ts'
 import { type LiveServer, seeded } from '../live-server.ts'
 import { nested, pairs } from './pairs.ts'
 import type { World } from './world.ts'

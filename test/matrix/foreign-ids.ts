@@ -1,6 +1,6 @@
 import type { Operation } from '../../contract/src/operation.ts'
 import { operations } from '../../contract/src/operations.ts'
-import { newId } from '../../server/src/kernel/ids.ts'
+import { newId } from '../../server/src/ground/kernel/ids.ts'
 import { grantOf } from '../fuzz/access-grant-calls.ts'
 import { allocationOf } from '../fuzz/allocation-calls.ts'
 import { operatorKeyOf } from '../fuzz/operator-credential-calls.ts'

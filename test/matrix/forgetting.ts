@@ -1,7 +1,7 @@
 import { Exactly } from '../../contract/src/shapes.ts'
-import type { Database } from '../../server/src/db/database.ts'
-import { sql } from '../../server/src/db/statement.ts'
-import type { ServerParts } from '../../server/src/http/server.ts'
+import type { Database } from '../../server/src/ground/db/database.ts'
+import { sql } from '../../server/src/ground/db/statement.ts'
+import type { ServerParts } from '../../server/src/rails/http/server.ts'
 
 class Forgotten extends Error {}
 

@@ -1,6 +1,6 @@
-import type { Database, Reader, Tx } from '../../server/src/db/database.ts'
-import type { Statement } from '../../server/src/db/statement.ts'
-import type { ServerParts } from '../../server/src/http/server.ts'
+import type { Database, Reader, Tx } from '../../server/src/ground/db/database.ts'
+import type { Statement } from '../../server/src/ground/db/statement.ts'
+import type { ServerParts } from '../../server/src/rails/http/server.ts'
 
 /** A server one of whose queries has lost what bounds it. */
 export const without =

@@ -1,6 +1,6 @@
 import type { Operation } from '../../contract/src/operation.ts'
 import { operations } from '../../contract/src/operations.ts'
-import type { ServerParts } from '../../server/src/http/server.ts'
+import type { ServerParts } from '../../server/src/rails/http/server.ts'
 import { doorCaller, type Told } from '../enrolled-node.ts'
 import { pathOf, sendingOf } from '../fuzz/rightful-calls.ts'
 import type { Answered, LiveServer, Sending } from '../live-server.ts'

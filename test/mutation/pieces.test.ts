@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { pieces } from './pieces.ts'
 
-const rooms = ['server/src/authz', 'server/src/policies']
+const rooms = ['server/src/rails/authz', 'server/src/rails/policies']
 const files = rooms.flatMap((room) => readdirSync(room).map((name) => `${room}/${name}`)).filter((file) => file.endsWith('.ts'))
 const isTest = (file: string) => file.endsWith('.test.ts')
 
@@ -13,7 +13,7 @@ test('DE-13 every file of the two rooms is in one piece, so that none is left wi
 test('DE-13 the tests of a piece are there, and every test of the two rooms is in a piece, but the laws by chance', () => {
   const named = new Set(pieces.flatMap(({ tests }) => tests))
   expect([...named].filter((file) => !existsSync(file))).toEqual([])
-  expect(files.filter((file) => isTest(file) && !named.has(file))).toEqual(['server/src/authz/decide.prop.test.ts'])
+  expect(files.filter((file) => isTest(file) && !named.has(file))).toEqual(['server/src/rails/authz/decide.prop.test.ts'])
   for (const { tests, needs_database = false } of pieces)
     expect([tests, tests.some((file) => file.endsWith('.db.test.ts'))]).toEqual([tests, needs_database])
 })

@@ -5,8 +5,8 @@ export interface Piece {
   readonly needs_database?: true
 }
 
-const authz = (...names: string[]) => names.map((name) => `server/src/authz/${name}.ts`)
-const policies = (...names: string[]) => names.map((name) => `server/src/policies/${name}.ts`)
+const authz = (...names: string[]) => names.map((name) => `server/src/rails/authz/${name}.ts`)
+const policies = (...names: string[]) => names.map((name) => `server/src/rails/policies/${name}.ts`)
 
 /**
  * Small pieces, because every mutant loads all tests of its piece anew. The laws by chance (`decide.prop.test.ts`) are left out: what

@@ -1,5 +1,5 @@
-import type { Database, Reader } from '../../server/src/db/database.ts'
-import type { Statement } from '../../server/src/db/statement.ts'
+import type { Database, Reader } from '../../server/src/ground/db/database.ts'
+import type { Statement } from '../../server/src/ground/db/statement.ts'
 
 /** The database, and what was asked of it. */
 export const countedDatabase = (database: Database) => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Database, Reader } from '../../server/src/db/database.ts'
+import type { Database, Reader } from '../../server/src/ground/db/database.ts'
 
 /** The database at the end of a long line: what it says is so many milliseconds old when it is heard. */
 export const farDatabase = (database: Database, milliseconds: number): Database => {

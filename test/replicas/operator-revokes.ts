@@ -1,4 +1,4 @@
-import { newId } from '../../server/src/kernel/ids.ts'
+import { newId } from '../../server/src/ground/kernel/ids.ts'
 import { operatorTokenPath } from '../operator-credential.ts'
 import { type About, allowIn, send } from './asking.ts'
 import type { Revoke } from './revoke.ts'

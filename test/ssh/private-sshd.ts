@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ownGroups } from '../../agent/src/ssh/cgroup.ts'
 import type { Layout } from '../../agent/src/ssh/layout.ts'
-import { freePort } from '../../server/src/db/embedded/free-port.ts'
+import { freePort } from '../../server/src/ground/db/embedded/free-port.ts'
 
 const listens = (port: number): Promise<boolean> =>
   new Promise((resolve) => {

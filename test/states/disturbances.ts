@@ -1,5 +1,5 @@
-import { parseKeyRing } from '../../server/src/custody/key-ring.ts'
-import { tendKeys } from '../../server/src/keys/tend-keys.ts'
+import { parseKeyRing } from '../../server/src/ground/custody/key-ring.ts'
+import { tendKeys } from '../../server/src/machines/keys/tend-keys.ts'
 import { type Asking, bearing, nodeBy, type Stage } from '../faults/recipes/recipe.ts'
 import { type LiveServer, seeded, testKeys } from '../live-server.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { tendAccess } from '../../server/src/access-grants/tend-access.ts'
-import { tendAllocations } from '../../server/src/allocations/tend-allocations.ts'
+import { tendAccess } from '../../server/src/fleet/access-grants/tend-access.ts'
+import { tendAllocations } from '../../server/src/fleet/allocations/tend-allocations.ts'
 import { type AccessStage, accessStage, type StagedKey } from '../access-stage.ts'
 import { nextKey } from '../faults/recipes/next-key.ts'
 import { asOperator } from '../faults/recipes/operator-credentials.ts'

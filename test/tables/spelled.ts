@@ -1,5 +1,5 @@
-import { roleIdOf, roleVersionIdOf } from '../../server/src/authz/catalogue.ts'
-import { fixedId } from '../../server/src/kernel/ids.ts'
+import { fixedId } from '../../server/src/ground/kernel/ids.ts'
+import { roleIdOf, roleVersionIdOf } from '../../server/src/rails/authz/catalogue.ts'
 
 const id = (name: string) => fixedId('thing', name)
 const nowhere = id('nowhere')

@@ -1,6 +1,6 @@
 import { readSharedRuntime } from '../../contract/src/shared-runtimes.ts'
-import { newId } from '../../server/src/kernel/ids.ts'
-import { typeOf } from '../../server/src/tokens/machine-class.ts'
+import { newId } from '../../server/src/ground/kernel/ids.ts'
+import { typeOf } from '../../server/src/machines/tokens/machine-class.ts'
 import { machineOn } from '../machine.ts'
 import { operatorWithSecret } from '../operator-credential.ts'
 import { type Attack, type Ground, home, somebody } from './ground.ts'

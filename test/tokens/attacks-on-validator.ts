@@ -2,8 +2,8 @@ import { createHmac, createPublicKey, generateKeyPairSync, type KeyObject, sign 
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { newId } from '../../server/src/kernel/ids.ts'
-import { lowOf } from '../../server/src/keys/es256.ts'
+import { newId } from '../../server/src/ground/kernel/ids.ts'
+import { lowOf } from '../../server/src/machines/keys/es256.ts'
 import { seeded } from '../live-server.ts'
 import { type Attack, during, type Ground, home, notRefused, shown, somebody, type Victim, victimOn } from './ground.ts'
 

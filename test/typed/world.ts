@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '@gatehouse/server/db/embedded/free-port'
+import { freePort } from '@gatehouse/server/ground/db/embedded/free-port'
 
 const root = join(import.meta.dirname, '../..')
 const ours = /^(?:GATEHOUSE_|DATABASE_|VITEST|NODE_ENV)/

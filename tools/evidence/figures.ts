@@ -13,9 +13,23 @@ export interface Figure {
 }
 
 const server = ['contract/src', 'server/src', 'db/migrations', 'db/grants.sql']
-const engine = ['server/src/authz', 'server/src/policies']
-const decisions = [...engine, 'server/src/decisions', 'server/src/epochs', 'server/src/http', 'server/src/db', 'server/src/kernel']
-const issuing = ['server/src/tokens', 'server/src/oauth', 'server/src/keys', 'server/src/audit', 'server/src/http', 'server/src/db']
+const engine = ['server/src/rails/authz', 'server/src/rails/policies']
+const decisions = [
+  ...engine,
+  'server/src/desk/decisions',
+  'server/src/ground/epochs',
+  'server/src/rails/http',
+  'server/src/ground/db',
+  'server/src/ground/kernel',
+]
+const issuing = [
+  'server/src/machines/tokens',
+  'server/src/machines/oauth',
+  'server/src/machines/keys',
+  'server/src/rails/audit',
+  'server/src/rails/http',
+  'server/src/ground/db',
+]
 
 export const figures = {
   suite: {
@@ -93,14 +107,20 @@ export const figures = {
     goal: 'p99 within 2 s of the answer',
     asked_by: 'SG-19',
     command: 'npm run campaign:ssh-revokes -- --record',
-    paths: ['agent/src', 'server/src/access-grants', 'server/src/allocations', 'server/src/node-tasks', 'server/src/nodes'],
+    paths: [
+      'agent/src',
+      'server/src/fleet/access-grants',
+      'server/src/fleet/allocations',
+      'server/src/fleet/node-tasks',
+      'server/src/fleet/nodes',
+    ],
   },
   'decide-engines': {
     claim: 'A decision is faster than with casbin, CASL, cedar-wasm and opa-wasm.',
     goal: 'ahead of every peer, prepared and cold',
     asked_by: 'PR-08',
     command: 'npm run bench -- decide engines --record',
-    paths: [...engine, 'server/src/epochs'],
+    paths: [...engine, 'server/src/ground/epochs'],
   },
   'decide-http': {
     claim: 'A decision over HTTP costs little beside a bare Fastify POST with the same schema.',
@@ -135,7 +155,7 @@ export const figures = {
     goal: 'at least 10×',
     asked_by: 'PR-08',
     command: 'npm run bench -- tokens verify --record',
-    paths: ['server/src/tokens', 'server/src/keys'],
+    paths: ['server/src/machines/tokens', 'server/src/machines/keys'],
   },
   introspect: {
     claim: 'Introspection (RFC 7662) is quick enough for a busy resource server.',
@@ -149,7 +169,7 @@ export const figures = {
     goal: 'at most 30 s',
     asked_by: 'AU-02',
     command: 'npm run bench -- verify --record',
-    paths: ['server/src/audit', 'server/src/db'],
+    paths: ['server/src/rails/audit', 'server/src/ground/db'],
   },
 } as const satisfies Record<string, Figure>
 

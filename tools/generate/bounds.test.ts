@@ -13,8 +13,8 @@ test('HO-11 bounds: every table and every kept map → a policy, a prune job, a 
 
 test('HO-11 bounds: a new table, a new map, a job that nobody runs, a policy that is gone → named', () => {
   expect(faultsIn({ ...growing, tables: [...growing.tables, 'heap'] })).toEqual(['table heap has no bound'])
-  expect(faultsIn({ ...growing, maps: [...growing.maps, 'http/new.ts kept'] })).toEqual([
-    'http/new.ts kept has no bound, and is not declared to end with its call',
+  expect(faultsIn({ ...growing, maps: [...growing.maps, 'rails/http/new.ts kept'] })).toEqual([
+    'rails/http/new.ts kept has no bound, and is not declared to end with its call',
   ])
   expect(faultsIn({ ...growing, jobs: new Set([...growing.jobs].filter((job) => job !== 'forgetTokens')) })).toEqual([
     'forgetTokens, which bounds issued_tokens, is no job of main.ts',

@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
-import { policyDefinitions } from '@gatehouse/server/policies/policy-definitions'
+import { policyDefinitions } from '@gatehouse/server/rails/policies/policy-definitions'
 import { type Bound, keptMaps, passingMaps, tableBounds } from './declared-bounds.ts'
 import { type Document, tableOf } from './document.ts'
 

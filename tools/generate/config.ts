@@ -1,4 +1,4 @@
-import { configSettings } from '@gatehouse/server/config-settings'
+import { configSettings } from '@gatehouse/server/process/config-settings'
 import { type Document, tableOf } from './document.ts'
 
 const make = async (): Promise<string> => {

@@ -1,5 +1,5 @@
 import { operations } from '@gatehouse/contract/operations'
-import { openApiDocument } from '@gatehouse/server/http/openapi'
+import { openApiDocument } from '@gatehouse/server/rails/http/openapi'
 import type { Document } from './document.ts'
 
 export const openapiDocument: Document = {

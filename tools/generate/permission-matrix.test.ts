@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type Given, inputOf } from '../../cases/decision-case.ts'
-import { type Action, actions, overridePermission, type Tier } from '../../server/src/authz/actions.ts'
-import { type BuiltinRoleName, builtinRoleNames, builtinRoles, tierOf } from '../../server/src/authz/catalogue.ts'
-import { decide } from '../../server/src/authz/decide.ts'
+import { type Action, actions, overridePermission, type Tier } from '../../server/src/rails/authz/actions.ts'
+import { type BuiltinRoleName, builtinRoleNames, builtinRoles, tierOf } from '../../server/src/rails/authz/catalogue.ts'
+import { decide } from '../../server/src/rails/authz/decide.ts'
 import { marks, permissionMatrixDocument } from './permission-matrix.ts'
 
 const linesOf = (text: string) =>

@@ -1,5 +1,12 @@
-import { type Action, type ActionEntry, actions, overridePermission, type PermissionKey, type Tier } from '@gatehouse/server/authz/actions'
-import { type BuiltinRoleName, builtinRoleNames, builtinRoles, permissionsOf, tierOf } from '@gatehouse/server/authz/catalogue'
+import {
+  type Action,
+  type ActionEntry,
+  actions,
+  overridePermission,
+  type PermissionKey,
+  type Tier,
+} from '@gatehouse/server/rails/authz/actions'
+import { type BuiltinRoleName, builtinRoleNames, builtinRoles, permissionsOf, tierOf } from '@gatehouse/server/rails/authz/catalogue'
 import { type Document, tableOf } from './document.ts'
 
 /** What may stand in a cell; none is empty, so that nothing can be forgotten. */

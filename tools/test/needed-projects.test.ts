@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { neededProjects } from './needed-projects.ts'
 
-const files = ['server/src/kernel/ids.test.ts', 'server/src/tenancy/members.db.test.ts', 'test/e2e/start.e2e.test.ts']
+const files = ['server/src/ground/kernel/ids.test.ts', 'server/src/people/tenancy/members.db.test.ts', 'test/e2e/start.e2e.test.ts']
 
 test.for([
   [['kernel/ids'], ['!db*', '!e2e*']],
   [['members'], ['!unit*', '!e2e*']],
-  [['./server/src/kernel/ids.test.ts'], ['!db*', '!e2e*']],
+  [['./server/src/ground/kernel/ids.test.ts'], ['!db*', '!e2e*']],
   [['start.e2e', 'IDS'], ['!db*']],
   [['test.ts'], []],
   [['no-such-file'], undefined],

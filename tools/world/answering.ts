@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StartRefused } from '@gatehouse/server/db/embedded/start-refused'
+import { StartRefused } from '@gatehouse/server/ground/db/embedded/start-refused'
 
 /** Waits until the address answers 200. */
 export const answering = async (name: string, url: string, signal: AbortSignal, seconds = 60): Promise<void> => {

@@ -1,6 +1,6 @@
-import { isPortFree } from '@gatehouse/server/db/embedded/free-port'
-import type { Place } from '@gatehouse/server/db/embedded/place'
-import { startPostgres } from '@gatehouse/server/db/embedded/postgres'
+import { isPortFree } from '@gatehouse/server/ground/db/embedded/free-port'
+import type { Place } from '@gatehouse/server/ground/db/embedded/place'
+import { startPostgres } from '@gatehouse/server/ground/db/embedded/postgres'
 import type { Settings } from './settings.ts'
 
 export type Database = { appUrl: string; ownerUrl: string; appRole: string; gone: Promise<number | string>; stop: () => Promise<void> }

@@ -1,4 +1,4 @@
-import { StartRefused } from '@gatehouse/server/db/embedded/start-refused'
+import { StartRefused } from '@gatehouse/server/ground/db/embedded/start-refused'
 
 const byCode: Record<string, (error: NodeJS.ErrnoException) => string> = {
   EACCES: ({ path, syscall, message }) =>

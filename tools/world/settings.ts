@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { StartRefused } from '@gatehouse/server/db/embedded/start-refused'
+import { StartRefused } from '@gatehouse/server/ground/db/embedded/start-refused'
 
 export type Settings = {
   port: number

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type Lock, lockHolder, takeLock } from '@gatehouse/server/db/embedded/lock'
-import { dataDirOf, type Place, placeFor, systemStateDir } from '@gatehouse/server/db/embedded/place'
-import { StartRefused } from '@gatehouse/server/db/embedded/start-refused'
+import { type Lock, lockHolder, takeLock } from '@gatehouse/server/ground/db/embedded/lock'
+import { dataDirOf, type Place, placeFor, systemStateDir } from '@gatehouse/server/ground/db/embedded/place'
+import { StartRefused } from '@gatehouse/server/ground/db/embedded/start-refused'
 
 export const project = join(import.meta.dirname, '../..')
 

@@ -1,6 +1,6 @@
 import { type FSWatcher, readdirSync, watch } from 'node:fs'
 import { join } from 'node:path'
-import { StartRefused } from '@gatehouse/server/db/embedded/start-refused'
+import { StartRefused } from '@gatehouse/server/ground/db/embedded/start-refused'
 
 export type Watched = { stop: () => void }
 

@@ -1,5 +1,5 @@
-import { type Action, actions, overridePermission } from '@gatehouse/server/authz/actions'
-import { builtinRoleNames, permissionsOf } from '@gatehouse/server/authz/catalogue'
+import { type Action, actions, overridePermission } from '@gatehouse/server/rails/authz/actions'
+import { builtinRoleNames, permissionsOf } from '@gatehouse/server/rails/authz/catalogue'
 import { peoplePerTenant, projectId, projectOf, projectsPerTenant, tenantId, tenantOf, userId } from './world.ts'
 
 export interface Question {

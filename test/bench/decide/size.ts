@@ -1,4 +1,4 @@
-import type { LocalIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
+import type { LocalIssuer } from '@gatehouse/server/people/principals/oidc/testing/local-issuer'
 import { measureHttp } from './http.ts'
 import { type Findings, inTurns, perSecond, rateInFlight, rateOf, table } from './measure.ts'
 import { ours } from './ours.ts'

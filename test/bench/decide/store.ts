@@ -1,4 +1,4 @@
-import { type Database, openDatabase } from '@gatehouse/server/db/database'
+import { type Database, openDatabase } from '@gatehouse/server/ground/db/database'
 import pg from 'pg'
 import type { Question } from './questions.ts'
 

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { roleIdOf, roleVersionIdOf } from '@gatehouse/server/authz/catalogue'
-import { startPostgres } from '@gatehouse/server/db/embedded/postgres'
-import { prepareDatabase } from '@gatehouse/server/prepare-database'
+import { startPostgres } from '@gatehouse/server/ground/db/embedded/postgres'
+import { prepareDatabase } from '@gatehouse/server/process/prepare-database'
+import { roleIdOf, roleVersionIdOf } from '@gatehouse/server/rails/authz/catalogue'
 import pg from 'pg'
 
 /** Fifty people to a tenant, ten to each of its five projects; everybody is bound once in his tenant and once in his project. */

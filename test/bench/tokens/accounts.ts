@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { roleVersionIdOf } from '@gatehouse/server/authz/catalogue'
-import { newId } from '@gatehouse/server/kernel/ids'
-import { hashOf, newSecret } from '@gatehouse/server/service-accounts/key-secret'
+import { newId } from '@gatehouse/server/ground/kernel/ids'
+import { hashOf, newSecret } from '@gatehouse/server/machines/service-accounts/key-secret'
+import { roleVersionIdOf } from '@gatehouse/server/rails/authz/catalogue'
 import { peoplePerTenant, projectId, projectsPerTenant, tenantId, userId, type World } from '../decide/world.ts'
 
 export interface Account {

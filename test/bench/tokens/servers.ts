@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { LocalIssuer } from '@gatehouse/server/principals/oidc/testing/local-issuer'
+import type { LocalIssuer } from '@gatehouse/server/people/principals/oidc/testing/local-issuer'
 import { median } from '../decide/measure.ts'
 import type { World } from '../decide/world.ts'
 import { child, ended, load, type Measured, medianOf, startOurs } from '../servers.ts'

@@ -1,4 +1,4 @@
-import { fixedId } from '../../../server/src/kernel/ids.ts'
+import { fixedId } from '../../../server/src/ground/kernel/ids.ts'
 import { seeded } from '../../live-server.ts'
 import { inOrganization, inProject, memberships, newOrganization, newProject } from './places.ts'
 import { type Asking, part, type Recipe, type Recipes, type Stage } from './recipe.ts'

@@ -7,13 +7,13 @@ import {
   membershipKeys,
   overridePermission,
   relationKeys,
-} from '../../../server/src/authz/actions.ts'
-import { permissionsOf } from '../../../server/src/authz/catalogue.ts'
-import { type Decision, type DecisionInput, type Elevation, scopeOf, type TokenBounds } from '../../../server/src/authz/decide.ts'
-import { localTimes } from '../../../server/src/authz/local-times.ts'
-import { heldAt, standingOf, strangerRow } from '../../../server/src/authz/standing.ts'
-import type { BoundRole } from '../../../server/src/authz/standing-queries.ts'
-import type { Constraint, ScopeType } from '../../../server/src/policies/constraint.ts'
+} from '../../../server/src/rails/authz/actions.ts'
+import { permissionsOf } from '../../../server/src/rails/authz/catalogue.ts'
+import { type Decision, type DecisionInput, type Elevation, scopeOf, type TokenBounds } from '../../../server/src/rails/authz/decide.ts'
+import { localTimes } from '../../../server/src/rails/authz/local-times.ts'
+import { heldAt, standingOf, strangerRow } from '../../../server/src/rails/authz/standing.ts'
+import type { BoundRole } from '../../../server/src/rails/authz/standing-queries.ts'
+import type { Constraint, ScopeType } from '../../../server/src/rails/policies/constraint.ts'
 import { actionNames } from '../random-world.ts'
 import { type Asked, askedBy, type Said, saidNames } from './merge.ts'
 

@@ -1,4 +1,4 @@
-import type { ReasonCode } from '../../../server/src/authz/decide.ts'
+import type { ReasonCode } from '../../../server/src/rails/authz/decide.ts'
 import { choose, type Logic, notTwo } from './logic.ts'
 
 export interface AtScopes<B> {

@@ -1,5 +1,5 @@
 import type { SignedTask } from '../../../contract/src/node-tasks.ts'
-import { newId } from '../../../server/src/kernel/ids.ts'
+import { newId } from '../../../server/src/ground/kernel/ids.ts'
 import { enrolledNode } from '../../enrolled-node.ts'
 import type { Build } from '../../faults/builds.ts'
 import { callingOn } from '../../faults/calling.ts'

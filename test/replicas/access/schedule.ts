@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { newId } from '../../../server/src/kernel/ids.ts'
-import { type PublicKey, parsePublicKey } from '../../../server/src/ssh-keys/ssh-public-key.ts'
+import { type PublicKey, parsePublicKey } from '../../../server/src/fleet/ssh-keys/ssh-public-key.ts'
+import { newId } from '../../../server/src/ground/kernel/ids.ts'
 import { crowd } from '../../crowd.ts'
 import { seeded } from '../../live-server.ts'
 import { newKeyLine } from '../../ssh-key-lines.ts'

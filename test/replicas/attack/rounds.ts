@@ -1,4 +1,4 @@
-import { newId } from '../../../server/src/kernel/ids.ts'
+import { newId } from '../../../server/src/ground/kernel/ids.ts'
 import type { Ground } from '../revokes.ts'
 import { type Act, actsOn, type Held } from './acts.ts'
 import { type Asked, attackerOf } from './attacker.ts'

@@ -1,5 +1,5 @@
-import { newId } from '../../../server/src/kernel/ids.ts'
-import { hashOf, newSecret } from '../../../server/src/service-accounts/key-secret.ts'
+import { newId } from '../../../server/src/ground/kernel/ids.ts'
+import { hashOf, newSecret } from '../../../server/src/machines/service-accounts/key-secret.ts'
 import { seeded } from '../../live-server.ts'
 import type { Ground } from '../revokes.ts'
 

@@ -1,6 +1,0 @@
-import * as deliveries from '@gatehouse/contract/runtime-credentials'
-import { answer } from '../http/answer.ts'
-import type { DeliveryOwners } from './delivery.ts'
-import { unwrapDelivery } from './unwrap-delivery.ts'
-
-export const deliveryRoutes = (owners: DeliveryOwners) => [answer(deliveries.unwrapDelivery, unwrapDelivery(owners))]

@@ -1,0 +1,51 @@
+import type { RuntimeSync, ShownAllocation } from '@gatehouse/contract/allocations'
+import { Problem } from '#ground/kernel/problem.ts'
+import type { Work } from '#ground/work/work.ts'
+import type { AllocationRow } from './allocation.ts'
+import { type ShownRow, shownAllocation } from './allocation-queries.ts'
+
+/** What a list shows: without what is between us and the node. */
+export const listedOf = ({
+  generation: _g,
+  epoch: _e,
+  confirmed_generation: _c,
+  confirmed_at: _a,
+  cleared_at: _l,
+  ...told
+}: AllocationRow) => told
+
+type Known = Omit<ShownRow, 'ssh_key_ids' | 'waits_for'>
+
+/** Says only what the node itself has confirmed (SG-20). */
+export const runtimeSync = (row: Known): RuntimeSync => {
+  const { task_id, generation } = row
+  if (!row.is_access_asked || task_id === null) {
+    // On no node there was never anybody to let in.
+    if (row.state === 'released') return { status: 'applied', since: row.state_since, generation: null }
+    if (row.state === 'failed') return { status: 'failed', since: row.state_since, generation: null }
+    return { status: 'pending', since: row.created_at, generation: null }
+  }
+  // Whatever the node had confirmed: it says nothing any more.
+  if (row.abandoned_at !== null) return { status: 'failed', since: row.abandoned_at, generation, task_id }
+  if (row.confirmed_generation >= generation && !row.is_of_earlier_epoch && row.confirmed_at !== null)
+    return { status: 'applied', since: row.confirmed_at, generation, task_id }
+  if (row.task_failed_at !== null) return { status: 'failed', since: row.task_failed_at, generation, task_id }
+  return { status: 'pending', since: row.task_created_at ?? row.created_at, generation, task_id }
+}
+
+export const shown = async (work: Work, allocation_id: string): Promise<ShownAllocation> => {
+  const row = await work.tx.maybe(shownAllocation(allocation_id))
+  if (!row) throw new Problem('allocation_not_found')
+  const {
+    ssh_key_ids,
+    waits_for,
+    task_id: _t,
+    task_failed_at: _f,
+    task_created_at: _c,
+    is_access_asked: _s,
+    abandoned_at: _n,
+    is_of_earlier_epoch: _o,
+    ...allocation
+  } = row
+  return { ...listedOf(allocation), ssh_key_ids, waits_for, runtime_sync: runtimeSync(row) }
+}

@@ -1,0 +1,71 @@
+import type { SignedTask } from '@gatehouse/contract/node-tasks'
+import type { waitForTasks as Op } from '@gatehouse/contract/nodes'
+import type { Wakes } from '#ground/db/listen.ts'
+import type { Work } from '#ground/work/work.ts'
+import { record } from '#rails/audit/record.ts'
+import { authorize } from '#rails/authz/authorize.ts'
+import { Again, type AnsweringWaiting } from '#rails/http/answer.ts'
+import { latestCertificateOf } from '../nodes/certificate-queries.ts'
+import { renewAfter } from '../nodes/give-certificate.ts'
+import { nodeKind } from '../nodes/node.ts'
+import { isAgentVersionNew, noteAgentVersion } from '../nodes/node-queries.ts'
+import { toldSigners } from '../task-signers/task-signer-queries.ts'
+import { recordedTask } from './node-task.ts'
+import { isTaskThere, type TaskRow, takeTasks } from './node-task-queries.ts'
+import { nodeWaits } from './node-waits.ts'
+
+/** A set of keys can be large; what is left over is asked for next. */
+const most_tasks = 20
+
+const signedTaskOf = ({ id, node_id, type, params, generation, expires_at, kid, signature }: TaskRow): SignedTask => ({
+  task_id: id,
+  node_id,
+  type,
+  params,
+  generation,
+  expires_at,
+  kid,
+  signature,
+})
+
+/** What nodes are told beside their tasks. */
+const toldBeside = async ({ tx, now }: Work, node_id: string) => ({
+  signers: await tx.many(toldSigners()),
+  renew_after: renewAfter((await tx.maybe(latestCertificateOf(node_id)))?.issued_at ?? now),
+})
+
+/** The first time, and each time that it was given twice as often: a node that never answers must not fill the record. */
+const isFirstOrDoubled = ({ attempts }: TaskRow) => Number.isInteger(Math.log2(attempts))
+
+const answering = (waitFor: ReturnType<typeof nodeWaits>): AnsweringWaiting<typeof Op> => ({
+  look: async (work, { params: { node_id }, query: { run = null, agent_version } }) => {
+    const { tx, now } = work
+    await authorize(work, 'node.task.read', nodeKind, { id: node_id })
+    const { is_there } = await tx.one(isTaskThere({ node_id, run, now }))
+    const is_changed = agent_version !== undefined && (await tx.maybe(isAgentVersionNew(node_id, agent_version))) !== undefined
+    return { is_there: is_there || is_changed, nothing: { tasks: [], ...(await toldBeside(work, node_id)) } }
+  },
+
+  take: async (work, { params: { node_id }, query: { run = null, agent_version } }) => {
+    const { tx, now } = work
+    const node = await authorize(work, 'node.task.read', nodeKind, { id: node_id })
+    const noted = agent_version === undefined ? undefined : await tx.maybe(noteAgentVersion(node, node_id, agent_version))
+    if (noted) record(work, { action: 'node.agent_version', resource_type: 'node', resource_id: node_id, metadata: { agent_version } })
+    const tasks = await tx.many(takeTasks(node, { node_id, run, now }, most_tasks))
+    const told = tasks.filter(isFirstOrDoubled)
+    for (const task of told) {
+      const about = { attempt: task.attempts, queued_by: task.correlation_id }
+      record(work, { action: 'node.task.dispatch', ...recordedTask(task, about) })
+    }
+    if (tasks.length === 0 && !noted) return undefined
+    const reply = { tasks: tasks.map(signedTaskOf), ...(await toldBeside(work, node_id)) }
+    return noted || told.length > 0 ? reply : new Again(reply, false)
+  },
+
+  wait: ({ params: { node_id }, query: { wait_seconds = 25 } }, ending) => ({
+    until_ms: wait_seconds * 1000,
+    changed: waitFor(node_id, ending),
+  }),
+})
+
+export const waitForTasks = (wakes: Wakes) => answering(nodeWaits(wakes))

@@ -1,6 +1,0 @@
-import * as ops from '@gatehouse/contract/ops'
-import { answer } from '../http/answer.ts'
-import { listRunbooks } from './list-runbooks.ts'
-import { readOpsOverview } from './read-overview.ts'
-
-export const opsRoutes = [answer(ops.readOpsOverview, readOpsOverview), answer(ops.listRunbooks, listRunbooks)]

@@ -1,8 +1,0 @@
-import type { readUser as Op } from '@gatehouse/contract/users'
-import { authorize } from '../authz/authorize.ts'
-import type { Answering } from '../http/answer.ts'
-import { userKind } from './user.ts'
-import { findUser } from './user-queries.ts'
-
-export const readUser: Answering<typeof Op> = async (work, { params }) =>
-  authorize(work, 'platform.admin', userKind, await work.tx.maybe(findUser(params.user_id)))
