@@ -62,6 +62,8 @@ const doors = [
 ]
 
 const anyOf = (names) => `(?:${names.join('|')})`
+// A room stands in a wing: server/src/<wing>/<room>/.
+const inRooms = (names) => `^server/src/[^/]+/${anyOf(names)}/`
 // A test sits beside the code and may build its world from anywhere.
 const tests = '\\.test\\.ts$'
 const outside = ['^tools/', '^test/', tests]
@@ -71,8 +73,8 @@ const roomRules = Object.entries(rooms).map(([room, sees]) => ({
   name: `room-${room}`,
   comment: `${room} sees ${sees.length > 0 ? sees.join(', ') : 'no other room'}`,
   severity: 'error',
-  from: { path: `^server/src/${room}/`, pathNot: tests },
-  to: { path: '^server/src/', pathNot: `^server/src/${anyOf([room, ...sees])}/` },
+  from: { path: inRooms([room]), pathNot: tests },
+  to: { path: '^server/src/', pathNot: inRooms([room, ...sees]) },
 }))
 
 const packageRules = Object.entries(packages).map(([name, sees]) => ({
@@ -86,7 +88,7 @@ const packageRules = Object.entries(packages).map(([name, sees]) => ({
 const doorRules = doors.map(({ library, room }) => ({
   name: `only-${room}-imports-${library.replace('/[^/]+', '')}`,
   severity: 'error',
-  from: { path: '.', pathNot: [`^server/src/${room}/`, ...outside] },
+  from: { path: '.', pathNot: [inRooms([room]), ...outside] },
   to: { path: npm(library) },
 }))
 
@@ -97,9 +99,9 @@ const config = {
     ...doorRules,
     {
       name: 'room-not-in-the-table',
-      comment: 'a folder of server/src gets a line in the table before it imports anything',
+      comment: 'a folder of a wing gets a line in the table before it imports anything',
       severity: 'error',
-      from: { path: '^server/src/[^/]+/', pathNot: [`^server/src/${anyOf(Object.keys(rooms))}/`, tests] },
+      from: { path: '^server/src/[^/]+/[^/]+/', pathNot: [inRooms(Object.keys(rooms)), tests] },
       to: {},
     },
     {

@@ -7,7 +7,7 @@ import { codeHash } from '../tools/evidence/code-hash.ts'
 
 const root = join(import.meta.dirname, '..')
 const folder = join(root, 'node_modules/.cache/gatehouse/bundles')
-const sources = ['contract/src', 'server/src', 'agent/src', 'test', 'examples', 'package-lock.json']
+const sources = ['contract/src', 'server/src', 'agent/src', 'test', 'examples', 'server/package.json', 'package-lock.json']
 
 const programs = {
   'faulty-server': 'test/faults/entry.ts',

@@ -240,7 +240,7 @@ const copyProduct = async (): Promise<string> => {
   const isNeeded = (path: string) => !/\.test\.ts$|node_modules/.test(path)
   await cp(join(root, 'server/src'), join(folder, 'server/src'), { recursive: true, filter: isNeeded })
   await cp(join(root, 'test/differential'), join(folder, 'test/differential'), { recursive: true, filter: isNeeded })
-  for (const file of ['package.json', 'test/unhurried.ts']) await cp(join(root, file), join(folder, file))
+  for (const file of ['package.json', 'server/package.json', 'test/unhurried.ts']) await cp(join(root, file), join(folder, file))
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   return folder
 }

@@ -1,13 +1,16 @@
-import { existsSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { expect, test } from 'vitest'
+import { readmeOf, roomFolders, wings } from '../../tools/generate/room-folders.ts'
 import { filesUnder, textOf } from './tree.ts'
 
 const { rooms } = createRequire(import.meta.url)('../../.dependency-cruiser.cjs') as { rooms: Record<string, string[]> }
-// Git keeps no empty folder, so an empty one is no room yet.
-const built = readdirSync('server/src', { withFileTypes: true })
-  .filter((entry) => entry.isDirectory() && filesUnder(`server/src/${entry.name}`).length > 0)
-  .map(({ name }) => name)
+const built = [...roomFolders.keys()]
+
+test('every file of the server stands in a room of a wing, in process, or is one of the first three', () => {
+  const first = ['main.ts', 'config.ts', 'config.test.ts', 'rooms.ts'].map((name) => `server/src/${name}`)
+  const room = new RegExp(`^server/src/(?:process|(?:${wings.join('|')})/[a-z-]+)/`)
+  expect(filesUnder('server/src').filter((path) => !room.test(path) && !first.includes(path))).toEqual([])
+})
 
 test('every room is in the table of rooms', () => {
   expect(built.length).toBeGreaterThan(0)
@@ -23,9 +26,9 @@ test('the table runs downwards: a room sees only rooms that stand above it in th
 })
 
 test.for(built)('the room %s says in at most 20 lines what it knows', (room) => {
-  const path = `server/src/${room}/README.md`
-  expect(existsSync(path), `${path} is missing`).toBe(true)
-  expect(textOf(path).trimEnd().split('\n').length).toBeLessThanOrEqual(20)
+  const path = readmeOf(room)
+  expect(path, `${roomFolders.get(room)} has no README.md`).toBeDefined()
+  expect(textOf(path!).trimEnd().split('\n').length).toBeLessThanOrEqual(20)
 })
 
 /** The rooms of the picture, by the line on which they are drawn. */

@@ -1,11 +1,11 @@
-import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { roomFolders } from '../../tools/generate/room-folders.ts'
 import { filesUnder, isTest, matchesOf, textOf } from './tree.ts'
 
 const code = (folder: string) => filesUnder(folder).filter((path) => /\.[cm]?tsx?$/.test(path) && !isTest(path))
 const product = ['contract/src', 'server/src'].flatMap(code)
 
-const readsEnvironment = (path: string) => ['config', 'main', 'operate'].some((name) => path === `server/src/${name}.ts`)
+const readsEnvironment = (path: string) => ['config', 'main', 'process/operate'].some((name) => path === `server/src/${name}.ts`)
 
 test('only the composition root and its configuration read the environment', () => {
   expect(
@@ -70,7 +70,7 @@ test('every table says which room owns it, and that room exists', () => {
       return lines.flatMap((line, index) => {
         if (!/^\s*create\s+(?:unlogged\s+)?table\b/i.test(line)) return []
         const room = /^-- room: ([\w-]+)$/.exec(lines[index - 1] ?? '')?.[1]
-        return room !== undefined && existsSync(`server/src/${room}`) ? [] : [`${path}:${index + 1} ${line.trim()}`]
+        return room !== undefined && roomFolders.has(room) ? [] : [`${path}:${index + 1} ${line.trim()}`]
       })
     })
   expect(faults).toEqual([])
@@ -88,7 +88,7 @@ const mayWriteAll = (path: string) => path.startsWith('server/src/ground/db/copy
 
 /** What a file writes that another room owns. */
 const foreignWrites = (path: string, text: string): string[] => {
-  const room = path.split('/')[2]
+  const room = path.split('/')[3]
   return [...text.matchAll(written)].flatMap(([, table]) => {
     const owner = ownerOf.get(table!)
     return owner === undefined || owner === room ? [] : [`${path} writes ${table}, which ${owner} owns`]
@@ -106,6 +106,7 @@ test('only the room that owns a table writes it', () => {
 test('the product’s own proof is made only where the product itself acts', () => {
   const makers = code('server/src').filter((path) => /\bsystemProof\(/.test(textOf(path)))
   expect(makers).toEqual([
+    'server/src/desk/policy-admin/set-policy-value-by-order.ts',
     'server/src/fleet/access-grants/end-access.ts',
     'server/src/fleet/access-grants/follow-set.ts',
     'server/src/fleet/access-grants/tend-access.ts',
@@ -116,20 +117,19 @@ test('the product’s own proof is made only where the product itself acts', () 
     'server/src/fleet/allocations/place-allocation.ts',
     'server/src/fleet/allocations/sync-access.ts',
     'server/src/fleet/allocations/task-finished.ts',
+    'server/src/fleet/node-tasks/tend-tasks.ts',
+    'server/src/fleet/task-signers/tend-signers.ts',
+    'server/src/machines/keys/tend-keys.ts',
+    'server/src/machines/tokens/end-with-scope.ts',
     'server/src/people/invitations/end-with-membership.ts',
     'server/src/people/invitations/end-with-role.ts',
-    'server/src/machines/keys/tend-keys.ts',
-    'server/src/fleet/node-tasks/tend-tasks.ts',
-    'server/src/desk/policy-admin/set-policy-value-by-order.ts',
     'server/src/people/principals/first-sign-in.ts',
     'server/src/people/principals/stated-address.ts',
     'server/src/people/roles/end-bindings.ts',
     'server/src/people/roles/found-owners.ts',
     'server/src/people/roles/platform-operator.ts',
-    'server/src/process/seed-development.ts',
-    'server/src/fleet/task-signers/tend-signers.ts',
     'server/src/people/tenancy/found-organization.ts',
     'server/src/people/tenancy/found-project.ts',
-    'server/src/machines/tokens/end-with-scope.ts',
+    'server/src/process/seed-development.ts',
   ])
 })

@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Document, tableOf } from './document.ts'
+import { readmeOf } from './room-folders.ts'
 
 const { rooms } = createRequire(import.meta.url)('../../.dependency-cruiser.cjs') as { rooms: Record<string, string[]> }
 
@@ -8,7 +8,7 @@ const { rooms } = createRequire(import.meta.url)('../../.dependency-cruiser.cjs'
 const directOf = (sees: readonly string[]): string[] => sees.filter((room) => !sees.some((other) => rooms[other]?.includes(room)))
 
 const make = async (): Promise<string> => {
-  const built = Object.entries(rooms).filter(([room]) => existsSync(`server/src/${room}/README.md`))
+  const built = Object.entries(rooms).filter(([room]) => readmeOf(room))
   const arrows = built.flatMap(([room, sees]) => directOf(sees).map((seen) => `  ${room} --> ${seen}`))
   return [
     '# Rooms',
@@ -17,7 +17,7 @@ const make = async (): Promise<string> => {
     '',
     tableOf(
       ['room', 'sees'],
-      built.map(([room, sees]) => [`[${room}](../../server/src/${room}/README.md)`, sees.join(', ') || 'nothing']),
+      built.map(([room, sees]) => [`[${room}](../../${readmeOf(room)})`, sees.join(', ') || 'nothing']),
     ),
     '',
     '```mermaid',

@@ -76,7 +76,7 @@ test('RP-01 GET admin/ops/runbooks: asked by operations → each names operation
   const known = new Set(operations.map(({ id }) => id))
   for (const { id, operations: used, guide } of body.items) {
     expect([id, used.filter((each) => !known.has(each))]).toEqual([id, []])
-    expect([id, existsSync(new URL(`../../../${guide}`, import.meta.url))]).toEqual([id, true])
+    expect([id, existsSync(new URL(`../../../../${guide}`, import.meta.url))]).toEqual([id, true])
   }
   const first = await live.ask('otto', listRunbooks, { query: { limit: 4 } })
   const rest = await live.ask('otto', listRunbooks, { query: { limit: 4, cursor: first.body.next_cursor! } })

@@ -92,7 +92,7 @@ test('HO-03 killed with -9 in the middle of its tables it leaves nothing, and th
   )
   const program = `import { migrate } from '@gatehouse/server/ground/db/migrate'\nawait migrate(JSON.parse(process.argv[1]))`
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program, JSON.stringify(request)], {
-    cwd: join(import.meta.dirname, '../../..'),
+    cwd: join(import.meta.dirname, '../../../..'),
     stdio: 'inherit',
   })
   const asleep = `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`

@@ -5,7 +5,7 @@ import { databaseFixture } from '../../../../test/postgres.ts'
 import { asSuperuser } from '../../../../test/superuser.ts'
 import type { Statement } from './statement.ts'
 
-const source = join(import.meta.dirname, '..')
+const source = join(import.meta.dirname, '../..')
 const files = globSync('**/*-queries.ts', { cwd: source }).sort()
 
 /** Stands for any argument: every member of it is itself, a list of it is empty. Only the text of the statement matters here. */

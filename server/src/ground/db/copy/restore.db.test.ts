@@ -165,7 +165,7 @@ test('HO-08 killed half way, the database is as it was, and the next restore goe
                    await restore(JSON.parse(process.argv[1]))`
   const options = { ownerUrl: target.ownerUrl, appRole: appRole(), from: join(folder, 'good') }
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program, JSON.stringify(options)], {
-    cwd: join(import.meta.dirname, '../../../..'),
+    cwd: join(import.meta.dirname, '../../../../..'),
     stdio: 'inherit',
   })
   await expect.poll(async () => (await sql(target, asleep)).length).toBe(1)
