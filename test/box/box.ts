@@ -19,13 +19,30 @@ export interface RunOptions {
   readonly timeout_ms?: number
 }
 
+const mounts = (): string[][] =>
+  readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' '))
+
 /** Where this machine has its cgroup2 hierarchy: some have it beside the older ones. */
 const cgroupMount = (): string => {
-  const mount = readFileSync('/proc/self/mounts', 'utf8')
-    .split('\n')
-    .find((line) => line.split(' ')[2] === 'cgroup2')
+  const mount = mounts().find(([, , type]) => type === 'cgroup2')
   if (mount === undefined) throw new Error('this machine has no cgroup2 mounted')
-  return mount.split(' ')[1]!
+  return mount[1]!
+}
+
+/** What the kernel bounds, where this machine has given these controllers to the older hierarchies: cgroup2 lacks them there. */
+const older = ['pids', 'memory', 'devices', 'name=systemd']
+const olderMounts = (): { controller: string; path: string }[] =>
+  mounts().flatMap(([, path, type, options]) => {
+    const controller = type === 'cgroup' ? older.find((each) => options!.split(',').includes(each)) : undefined
+    return controller === undefined ? [] : [{ controller, path: path! }]
+  })
+export const hasOlderBounds = (): boolean => olderMounts().length === older.length
+
+export interface BoxOptions {
+  /** The older hierarchies beside cgroup2, as systemd calls it: for bounds that this machine's kernel keeps there. */
+  readonly is_hybrid?: boolean
 }
 
 const run = (program: string, args: readonly string[], { input = '', timeout_ms = 200_000 }: RunOptions): Promise<Ran> =>
@@ -43,19 +60,22 @@ const run = (program: string, args: readonly string[], { input = '', timeout_ms 
  * cron and at as Debian has them. It shares the loopback network. Nothing of this machine's files is written. Several can be up at once, and
  * all of it goes when `stop` is called or this process ends, however that happens.
  */
-export const bootBox = async () => {
+export const bootBox = async ({ is_hybrid = false }: BoxOptions = {}) => {
   // sshd does not trust keys below a folder that everybody may write to; the share holds some.
   const folder = mkdtempSync('/var/lib/gatehouse-box-')
-  const group = join(cgroupMount(), `gatehouse-box-${randomBytes(4).toString('hex')}`)
+  const name = `gatehouse-box-${randomBytes(4).toString('hex')}`
+  const group = join(cgroupMount(), name)
+  const beside = is_hybrid ? olderMounts().map(({ controller, path }) => ({ controller, group: join(path, name) })) : []
   const [share, root_key] = [join(folder, 'share'), join(folder, 'root-key')]
   mkdirSync(share)
-  mkdirSync(group)
+  const groups = [group, ...beside.map((each) => each.group)]
+  for (const each of groups) mkdirSync(each)
   const port = await freePort()
   execFileSync('/usr/bin/ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', root_key])
   copyFileSync(`${root_key}.pub`, join(share, 'root.pub'))
   if (!existsSync('/usr/bin/node')) copyFileSync(process.execPath, join(share, 'node'))
 
-  const keeper = spawn('/usr/bin/unshare', ['--mount', '--propagation', 'private', 'bash', join(here, 'keeper.sh'), folder, group], {
+  const keeper = spawn('/usr/bin/unshare', ['--mount', '--propagation', 'private', 'bash', join(here, 'keeper.sh'), folder, ...groups], {
     stdio: ['pipe', 'pipe', 'inherit'],
     detached: true,
   })
@@ -88,8 +108,9 @@ export const bootBox = async () => {
   const boot = async () => {
     const output = openSync(console_log, 'a')
     const words = ['--mount', '--pid', '--fork', '--uts', '--ipc', '--cgroup', '--propagation', 'private', 'bash', join(here, 'machine.sh')]
-    const text = 'echo $$ > "$1/cgroup.procs"; keeper=$2; shift 2; exec nsenter -t "$keeper" -m -- unshare "$@"'
-    booted = spawn('/bin/bash', ['-c', text, '-', group, `${keeper.pid}`, ...words, folder, `${port}`], {
+    const text = 'for each in $1; do echo $$ > "$each/cgroup.procs"; done; keeper=$2; shift 2; exec nsenter -t "$keeper" -m -- unshare "$@"'
+    const controllers = beside.map(({ controller }) => controller)
+    booted = spawn('/bin/bash', ['-c', text, '-', groups.join(' '), `${keeper.pid}`, ...words, folder, `${port}`, ...controllers], {
       stdio: ['ignore', output, output],
       detached: true,
     })
@@ -117,8 +138,8 @@ export const bootBox = async () => {
     await gone
     // The next boot makes its groups anew.
     for (let round = 0; round < 200; round += 1) {
-      await run('/usr/bin/find', [group, '-mindepth', '1', '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';'], {})
-      if ((await run('/usr/bin/find', [group, '-mindepth', '1', '-type', 'd'], {})).out === '') return
+      await run('/usr/bin/find', [...groups, '-mindepth', '1', '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';'], {})
+      if ((await run('/usr/bin/find', [...groups, '-mindepth', '1', '-type', 'd'], {})).out === '') return
       await pause(50)
     }
     throw new Error('something of the box is left after its power was cut')

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # Holds the disk of a throw-away machine (box.ts) and takes everything away when its standard input ends: also when the test was killed.
-# keeper.sh FOLDER CGROUP, in a mount namespace of its own. The disk outlives a reboot of the machine, since this process holds it.
+# keeper.sh FOLDER CGROUP [OLDER_CGROUP...], in a mount namespace of its own. The disk outlives a reboot of the machine, since this process holds it.
 set -euo pipefail
 folder=$1 group=$2
+groups=("${@:2}")
 # An interrupt of the terminal reaches the test, which then closes our input.
 trap '' INT TERM HUP
 clean() {
   for _ in $(seq 200); do
     echo 1 > "$group/cgroup.kill" 2> /dev/null || true
-    find "$group" -depth -type d -exec rmdir {} \; 2> /dev/null || true
-    [ -d "$group" ] || break
+    find "${groups[@]}" -depth -type d -exec rmdir {} \; 2> /dev/null || true
+    [ -n "$(find "${groups[@]}" -maxdepth 0 2> /dev/null)" ] || break
     sleep 0.05
   done
   umount -l "$folder/disk" 2> /dev/null || true

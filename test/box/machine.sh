@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Becomes the first process of a throw-away machine (box.ts): machine.sh FOLDER PORT, in namespaces of its own, below keeper.sh's.
+# Becomes the first process of a throw-away machine (box.ts): machine.sh FOLDER PORT [CONTROLLER...], in namespaces of its own, below keeper.sh's.
 # This machine's root is the lower layer and is never written; files that change go to FOLDER/disk.
 set -euo pipefail
 folder=$1 port=$2 root=$1/root
+shift 2
 mount --make-rprivate /
 mount -t overlay box-root -o "lowerdir=/,upperdir=$folder/disk/upper,workdir=$folder/disk/work,index=off,metacopy=off" "$root"
 cd "$root"
@@ -11,7 +12,21 @@ mount -t proc proc proc
 mount --bind proc/sys proc/sys
 mount -o remount,bind,ro proc/sys
 mount -t sysfs -o ro sysfs sys
-mount -t cgroup2 cgroup2 sys/fs/cgroup
+if [ $# = 0 ]; then
+  mount -t cgroup2 cgroup2 sys/fs/cgroup
+else
+  # The hybrid hierarchy: processes are told apart by cgroup2, and bounded by the older ones.
+  mount -t tmpfs -o mode=755 cgroup sys/fs/cgroup
+  mkdir sys/fs/cgroup/unified
+  mount -t cgroup2 cgroup2 sys/fs/cgroup/unified
+  # Of the others it knows nothing, so that it does not mount what this machine has left to cgroup2.
+  grep -E '^(#|pids|memory|devices)' proc/cgroups > "$folder/disk/controllers"
+  mount --bind "$folder/disk/controllers" proc/cgroups
+  for controller in "$@"; do
+    mkdir "sys/fs/cgroup/${controller#name=}"
+    mount -t cgroup -o "$controller" "${controller#name=}" "sys/fs/cgroup/${controller#name=}"
+  done
+fi
 
 mount -t tmpfs -o mode=755 box-dev dev
 device() { mknod -m "${4:-666}" "dev/$1" c "$2" "$3"; }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hasPart } from '../../tools/test/parts.ts'
-import { type Box, bootBox } from '../box/box.ts'
+import { type Box, bootBox, hasOlderBounds } from '../box/box.ts'
 
 describe.skipIf(!hasPart('systemd'))('the throw-away machine (needs systemd)', () => {
   let box: Box
@@ -41,5 +41,23 @@ describe.skipIf(!hasPart('systemd'))('the throw-away machine (needs systemd)', (
     await expect.poll(() => [folder, group, `/proc/${first}`].filter((path) => existsSync(path))).toEqual([])
     // The other one is not touched by that.
     expect(await box.sure('systemctl is-active ssh')).toBe('active')
+  })
+
+  // On such a machine cgroup2 has no controllers for it, and a bound that is written down is kept by nobody.
+  test.skipIf(!hasOlderBounds())('HO-02 box: the older hierarchies beside cgroup2 → bounds of units are kept (needs systemd)', async () => {
+    const hybrid = await bootBox({ is_hybrid: true })
+    const forks = 'for i in 1 2 3 4 5 6 7 8; do sleep 0.1 & done; wait'
+    const hold = 'node -e "for (const all = []; all.length < 300; ) all.push(Buffer.alloc(1e6, 1))"'
+    const under = (bound: string, text: string) => hybrid.shell(`systemd-run -q --pipe --wait -p ${bound} bash -c '${text}'`)
+    try {
+      expect((await under('TasksMax=5', forks)).err).toContain('Resource temporarily unavailable')
+      expect((await under('MemoryMax=50M', hold)).code).not.toBe(0)
+      // Red controls: wider bounds let the same through.
+      expect(await under('TasksMax=50', forks)).toMatchObject({ code: 0, err: '' })
+      expect(await under('MemoryMax=900M', hold)).toMatchObject({ code: 0 })
+    } finally {
+      await hybrid.stop()
+    }
+    expect(existsSync(hybrid.folder)).toBe(false)
   })
 })
