@@ -12,7 +12,7 @@ grant select, insert, update on
   service_accounts, service_account_keys, signing_keys, token_cutoffs,
   node_authorities, nodes, node_enrolments, node_certificates, task_signers, node_tasks,
   shared_app_runtimes, shared_runtime_attachments, shared_runtime_operator_credentials, shared_runtime_credentials,
-  ssh_public_keys, allocations, allocation_ssh_public_keys, allocation_access_grants, ssh_sessions
+  ssh_public_keys, allocations, allocation_ssh_public_keys, allocation_access_grants, allocation_devices, ssh_sessions
   to :app;
 grant select on policy_definitions, schema_migrations to :app;
 grant select, insert on audit_logs to :app;

@@ -32,6 +32,20 @@ CREATE INDEX allocation_access_grants_of_grantee ON public.allocation_access_gra
 CREATE INDEX allocation_access_grants_of_key ON public.allocation_access_grants USING btree (ssh_key_id) WHERE (ended_at IS NULL);
 grant insert, select, update on allocation_access_grants to gatehouse_app;
 
+create table allocation_devices (
+  allocation_id uuid not null,
+  node_id uuid not null,
+  device_index integer not null,
+  held_since timestamp with time zone not null,
+  released_at timestamp with time zone,
+  constraint allocation_devices_pkey PRIMARY KEY (allocation_id, device_index),
+  constraint allocation_devices_of_allocation FOREIGN KEY (allocation_id, node_id) REFERENCES allocations(id, node_id),
+  constraint allocation_devices_check CHECK ((released_at >= held_since)),
+  constraint allocation_devices_device_index_check CHECK (((device_index >= 0) AND (device_index <= 1023)))
+);
+CREATE UNIQUE INDEX allocation_devices_held_once ON public.allocation_devices USING btree (node_id, device_index) WHERE (released_at IS NULL);
+grant insert, select, update on allocation_devices to gatehouse_app;
+
 create table allocation_ssh_public_keys (
   id uuid not null,
   allocation_id uuid not null,
@@ -77,6 +91,7 @@ create table allocations (
   is_abandoned boolean default false not null,
   constraint allocations_pkey PRIMARY KEY (id),
   constraint allocations_in_project UNIQUE (id, project_id),
+  constraint allocations_on_its_node UNIQUE (id, node_id),
   constraint allocations_node_id_fkey FOREIGN KEY (node_id) REFERENCES nodes(id),
   constraint allocations_of_project FOREIGN KEY (project_id, org_id) REFERENCES projects(id, org_id),
   constraint allocations_owner_user_id_fkey FOREIGN KEY (owner_user_id) REFERENCES users(id),
@@ -438,16 +453,30 @@ create table nodes (
   retired_at timestamp with time zone,
   retired_by uuid,
   retire_reason text,
+  protocol_version integer default 1 not null,
+  described_at timestamp with time zone,
+  devices jsonb default '[]'::jsonb not null,
+  shared_devices text[] default '{}'::text[] not null,
+  ssh_host text,
+  ssh_port integer,
+  ssh_host_keys text[] default '{}'::text[] not null,
+  stuck_steps jsonb default '[]'::jsonb not null,
   constraint nodes_pkey PRIMARY KEY (id),
   constraint nodes_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint nodes_retired_by_fkey FOREIGN KEY (retired_by) REFERENCES users(id),
   constraint nodes_agent_version_check CHECK ((length(agent_version) <= 63)),
+  constraint nodes_described_whole CHECK ((num_nulls(described_at, ssh_host, ssh_port) = ANY (ARRAY[0, 3]))),
+  constraint nodes_devices_check CHECK ((jsonb_typeof(devices) = 'array'::text)),
   constraint nodes_gpus_check CHECK (((gpus >= 0) AND (gpus <= 1024))),
   constraint nodes_name_check CHECK (((name ~ '^[a-z0-9]([a-z0-9-]*[a-z0-9])?$'::text) AND (length(name) <= 63))),
+  constraint nodes_protocol_version_check CHECK (((protocol_version >= 1) AND (protocol_version <= 9999))),
   constraint nodes_region_check CHECK (((length(region) >= 1) AND (length(region) <= 63))),
   constraint nodes_retired_whole CHECK (((num_nulls(retired_at, retired_by, retire_reason) = ANY (ARRAY[0, 3])) AND ((status = 'retired'::text) = (retired_at IS NOT NULL)))),
   constraint nodes_sku_check CHECK (((length(sku) >= 1) AND (length(sku) <= 63))),
-  constraint nodes_status_check CHECK ((status = ANY (ARRAY['active'::text, 'drained'::text, 'retired'::text])))
+  constraint nodes_ssh_host_check CHECK ((ssh_host ~ '^[A-Za-z0-9:][A-Za-z0-9.:-]{0,252}$'::text)),
+  constraint nodes_ssh_port_check CHECK (((ssh_port >= 1) AND (ssh_port <= 65535))),
+  constraint nodes_status_check CHECK ((status = ANY (ARRAY['active'::text, 'drained'::text, 'retired'::text]))),
+  constraint nodes_stuck_steps_check CHECK ((jsonb_typeof(stuck_steps) = 'array'::text))
 );
 CREATE UNIQUE INDEX node_already_exists ON public.nodes USING btree (name) WHERE (status <> 'retired'::text);
 CREATE TRIGGER nodes_wake_retired AFTER UPDATE OF status ON public.nodes FOR EACH ROW WHEN ((new.status = 'retired'::text)) EXECUTE FUNCTION wake_retired_node();

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { SshEndpoint } from './node-description.ts'
 import { usernamePattern } from './node-tasks.ts'
 import { listOperation, operation } from './operation.ts'
 import { Exactly, Id, Instant, Name, Named, Nullable, OneOf, Reason, Slug } from './shapes.ts'
@@ -52,6 +53,17 @@ export const ShownAllocation = Named('ShownAllocation', {
         'While it is `requested`. `free_gpus`: a node could serve it, and has no room yet, or is drained or not enrolled. `suitable_node`: no node of this region and SKU has so many GPUs, so it waits until one is registered.',
     }),
   ),
+  device_indexes: Nullable(
+    Type.Array(Type.Integer(), {
+      description:
+        'Which GPUs of its node it has, until nothing of it is left there; null: it is on none, or its node has not said which it has.',
+    }),
+  ),
+  ssh: Type.Unsafe<SshEndpoint | null>({
+    ...Nullable(SshEndpoint),
+    description:
+      'Where to log in, and by which keys the machine is known: to its owner, and to people with a grant that counts. Null to others, and while it is on no node or its node has not said it.',
+  }),
   runtime_sync: RuntimeSync,
 })
 export type ShownAllocation = Static<typeof ShownAllocation>

@@ -72,3 +72,17 @@ describe('nothing else is written', () => {
     },
   )
 })
+
+describe('a key that must verify its holder', () => {
+  const security = keyOf(keyLine('sk-ssh-ed25519@openssh.com', newFields['sk-ssh-ed25519@openssh.com']!()), '2030-01-01T00:00:00.000Z')
+
+  test('SG-27 a security key with verification → the line demands it, beside its end', () => {
+    const line = `${security.key_type} ${security.blob} x`
+    expect(authorizedKeysLine({ ...security, verify_required: true }, 'x')).toBe(`verify-required,expiry-time="20291231235959Z" ${line}`)
+    expect(authorizedKeysLine({ ...security, expires_at: null, verify_required: true }, 'x')).toBe(`verify-required ${line}`)
+  })
+
+  test('SG-27 another type of key with verification → nothing is written: sshd would let it in', () => {
+    expect(() => authorizedKeysLine({ ...keyOf(newKeyLine()), verify_required: true }, 'x')).toThrow()
+  })
+})

@@ -34,17 +34,24 @@ const lastSecondBefore = (expires_at: string): string => {
   return new Date(last * 1000).toISOString().replaceAll(/[-T:]|\.000/g, '')
 }
 
+/** Only a security key can show that its holder was verified: to sshd the word says nothing of any other, which would let it in. */
+const isSecurityKey = (key_type: string): boolean => key_type.startsWith('sk-')
+
 /**
- * One line of a file of keys: an end where there is one, the type, the key, and a comment of ours. There is nothing else that it could
- * write, and it throws rather than write something in part.
+ * One line of a file of keys: an end and a demand for verification where there are such, the type, the key, and a comment of ours. There
+ * is nothing else that it could write, and it throws rather than write something in part.
  */
 export const authorizedKeysLine = (
-  { key_type, blob, expires_at }: Pick<DesiredKey, 'key_type' | 'blob' | 'expires_at'>,
+  { key_type, blob, expires_at, verify_required }: Pick<DesiredKey, 'key_type' | 'blob' | 'expires_at' | 'verify_required'>,
   said: string,
 ): string => {
   if (!keyTypes.includes(key_type)) refuse('this type of key')
   if (!isKeyOf(key_type, blob)) refuse('what is no key of its type')
   if (!comment.test(said)) refuse('this comment')
-  const until = expires_at === null ? '' : `expiry-time="${lastSecondBefore(expires_at)}" `
-  return `${until}${key_type} ${blob} ${said}`
+  if (verify_required && !isSecurityKey(key_type)) refuse('a verification that this type of key cannot show')
+  const options = [
+    ...(verify_required ? ['verify-required'] : []),
+    ...(expires_at === null ? [] : [`expiry-time="${lastSecondBefore(expires_at)}"`]),
+  ]
+  return `${options.length === 0 ? '' : `${options.join(',')} `}${key_type} ${blob} ${said}`
 }

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { canonicalJson } from './canonical-json.ts'
+import { DevicePaths } from './node-description.ts'
 import { Exactly, Id, Instant, Named, Nullable, OneOf } from './shapes.ts'
 
 /** How an account on a node is called: made by the control plane, and never a name that a system has. */
@@ -33,16 +34,38 @@ export const DesiredKey = Exactly({
   fingerprint: Fingerprint,
   expires_at: Nullable(Instant),
   holders: Type.Array(KeyHolder, { minItems: 1, maxItems: 1000 }),
+  /** Of a security key: sshd must be shown that its holder was verified. Protocol 2. */
+  verify_required: Type.Optional(Type.Literal(true)),
 })
 export type DesiredKey = Static<typeof DesiredKey>
 
 const account = { allocation_id: Id('allocation'), username: Username }
 
+/** What an allocation's sessions may take up together (SG-28). */
+export const SessionBounds = Exactly({
+  sessions_max: Type.Integer({ minimum: 1, maximum: 1000 }),
+  tasks_max: Type.Integer({ minimum: 1, maximum: 4_194_304 }),
+  /** Null: the node's share. */
+  memory_max_bytes: Nullable(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })),
+})
+export type SessionBounds = Static<typeof SessionBounds>
+
+/**
+ * What the sessions of an allocation may open and take up. Sent to nodes that speak protocol 2. Without `devices` nothing is kept from them:
+ * the node has not said which it has. With them, these and no other device nodes of GPUs: its own, and those that every session needs.
+ */
+const terms = { devices: Type.Optional(DevicePaths), bounds: Type.Optional(SessionBounds) }
+
 /** What can be asked of a node, and nothing else; each with exactly these parameters. */
 export const taskParams = {
-  'allocation.provision_user': Exactly(account),
+  'allocation.provision_user': Exactly({ ...account, ...terms }),
   /** The whole set, sorted by fingerprint: what is not in it does not log in. */
-  'allocation.install_authorized_keys': Exactly({ ...account, keys: Type.Array(DesiredKey, { maxItems: 1000 }), set_hash: Type.String() }),
+  'allocation.install_authorized_keys': Exactly({
+    ...account,
+    keys: Type.Array(DesiredKey, { maxItems: 1000 }),
+    set_hash: Type.String(),
+    ...terms,
+  }),
   /** Ends all access first, then the account with all that runs as it. */
   'allocation.deprovision_user': Exactly(account),
   'diag.health_probe': Exactly({}),
@@ -88,6 +111,18 @@ const EndedSession = Exactly({
   may_have_left_processes: Type.Boolean(),
 })
 
+export const leftoverKinds = ['cron', 'at', 'user_unit', 'linger', 'process'] as const
+
+/** What an account had planned or left running beyond its sessions, and whether the agent has ended it. */
+export const Leftover = Exactly({
+  kind: OneOf(leftoverKinds),
+  /** Of a unit or program. Tenants choose it, so it is one line of printable ASCII, cut off. */
+  name: Type.Optional(Type.String({ pattern: '^[ -~]{1,100}$', minLength: 1, maxLength: 100 })),
+  count: Type.Optional(Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1 })),
+  is_ended: Type.Boolean(),
+})
+export type Leftover = Static<typeof Leftover>
+
 /** What a node says of a task. */
 export const TaskResult = Named('TaskResult', {
   outcome: Type.Unsafe<'completed' | 'failed' | 'superseded'>({
@@ -110,6 +145,8 @@ export const TaskResult = Named('TaskResult', {
       drift_found: Type.Optional(Type.Boolean()),
       /** Something still runs as the account, or is planned to: it may be what somebody began whose key is gone. */
       may_have_left_processes: Type.Optional(Type.Boolean()),
+      /** Protocol 2. */
+      leftovers: Type.Optional(Type.Array(Leftover, { maxItems: 100 })),
       facts: Type.Optional(Type.Record(Type.String({ maxLength: 63 }), Type.String({ maxLength: 200 }), { maxProperties: 32 })),
     }),
   ),

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { NodeDescription, StuckStep } from './node-description.ts'
 import { SignedTask, TaskResult, TaskSigner } from './node-tasks.ts'
 import { listOperation, operation } from './operation.ts'
 import { Exactly, Id, Instant, Named, Nullable, OneOf, Reason, Slug, uuidPattern } from './shapes.ts'
@@ -25,6 +26,25 @@ export const Node = Named('Node', {
   retired_at: Nullable(Instant),
 })
 export type Node = Static<typeof Node>
+
+const { devices, shared_devices, ssh_host, ssh_port, ssh_host_keys } = NodeDescription.properties
+
+/** With what it says of itself. */
+export const ShownNode = Named('ShownNode', {
+  ...Node.properties,
+  protocol_version: Type.Integer({ description: 'Of the nodes’ protocol, that its agent and this server both speak.' }),
+  /** When it last said something new of itself; null: it never did. */
+  described_at: Nullable(Instant),
+  devices,
+  shared_devices,
+  ssh_host: Nullable(ssh_host),
+  ssh_port: Nullable(ssh_port),
+  ssh_host_keys,
+  /** Since when something takes its agent longer than a minute. */
+  stuck_since: Nullable(Instant),
+  stuck_steps: Type.Array(StuckStep),
+})
+export type ShownNode = Static<typeof ShownNode>
 
 const Enrolment = Named('NodeEnrolment', {
   node: Node,
@@ -97,7 +117,7 @@ export const readNode = operation({
   action: ['platform.node.read', 'platform.node.manage'],
   effect: 'read',
   params,
-  reply: Node,
+  reply: ShownNode,
   problems: ['node_not_found'],
 })
 
@@ -243,7 +263,7 @@ export const renewCertificate = operation({
 export const waitForTasks = operation({
   ...agent,
   id: 'node.task.wait',
-  recorded_as: ['node.task.dispatch', 'node.agent_version'],
+  recorded_as: ['node.task.dispatch', 'node.agent_version', 'node.protocol_version'],
   method: 'GET',
   path: `${internal}/:node_id/tasks/wait`,
   summary: 'What the node has to do now; where that is nothing, the answer waits for it, 25 seconds at most.',

@@ -5,6 +5,7 @@ import * as constraints from './constraints.ts'
 import * as decisions from './decisions.ts'
 import * as invitations from './invitations.ts'
 import * as members from './members.ts'
+import * as nodeDescription from './node-description.ts'
 import * as nodeEvents from './node-events.ts'
 import * as nodes from './nodes.ts'
 import * as oauth from './oauth.ts'
@@ -52,6 +53,7 @@ export const operations: readonly Operation[] = [
   allocations,
   accessGrants,
   nodeEvents,
+  nodeDescription,
   sharedRuntimes,
   runtimeAttachments,
   operatorCredentials,

@@ -27,5 +27,11 @@ export const patternWords: Readonly<Record<string, string>> = {
   '^[a-z][a-z0-9_.]*$': 'must be a policy key such as tenancy.max_projects: lower-case words with dots between them',
   '^[0-9a-f]{64}$': 'must be 64 hexadecimal digits in lower case',
   '^[a-z0-9](?:[a-z0-9_.-]*[a-z0-9])?$': 'must consist of lower-case letters, digits and _ . -, and begin and end with a letter or digit',
+  '^/dev(?:/[A-Za-z0-9][A-Za-z0-9._:-]{0,63}){1,6}$': 'must be the path of a device node below /dev, such as /dev/nvidia0',
+  '^[A-Za-z0-9:][A-Za-z0-9.:-]{0,252}$': 'must be a host name, or an address without brackets',
+  '^(?:ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(?:256|384|521)) [A-Za-z0-9+/]{40,2000}={0,2}$':
+    'must be the type of a host key and the key in base64, with one blank between them',
+  '^[a-z][a-z0-9_.]{0,62}$': 'must be 1 to 63 lower-case letters, digits, _ and dots, and begin with a letter',
+  '^[ -~]{1,100}$': 'must be 1 to 100 characters of printable ASCII',
   '^[A-Za-z0-9_-]{8,128}$': 'must be 8 to 128 letters, digits, - and _',
 }

@@ -54,6 +54,8 @@ const changed = (world: MatrixWorld, operation: Operation, who: ActorClass): Mor
     'node.enrol': () => ({
       body: { enrolment_token: who === 'node_agent' ? machines.enrolment_token : spoilt(machines.enrolment_token), csr: machines.csr },
     }),
+    'node.describe': () => ({ ...ofNode, body: described }),
+    'node.step.report': () => ({ ...ofNode, body: { steps: [stuck] } }),
     'node.event.report': () => ({ ...ofNode, body: { events: [machines.event] } }),
     'node.task.report': () => ({ params: { ...ofNode.params, task_id: machines.task_id }, body: machines.result as never }),
     'node.task.wait': () => ({ ...ofNode, query: `wait_seconds=0&run=${world.parked}` }),
@@ -62,6 +64,13 @@ const changed = (world: MatrixWorld, operation: Operation, who: ActorClass): Mor
   if (noun === 'role.upgrade') return { body: { ...known.get(operation.id)!.body, preview_hash: world.hashes[scope] } }
   return own[operation.id]?.() ?? {}
 }
+
+/** What a node may say of itself. */
+const described = {
+  ...{ devices: [{ index: 0, paths: ['/dev/nvidia0'] }], shared_devices: ['/dev/nvidiactl'], ssh_host: 'gpu-001.example', ssh_port: 22 },
+  ssh_host_keys: [],
+}
+const stuck = { step: 'end_sessions', allocation_id: null, since: '2026-01-01T00:00:00.000Z' }
 
 /** The same token but for its secret. */
 const spoilt = (token: string): string => {

@@ -58,13 +58,22 @@ const accessGrant = (changed: Record<string, string> = {}) =>
     updated_at: 'now()',
     ...changed,
   })
+/** A GPU of an allocation. */
+const heldDevice = (changed: Record<string, string> = {}) =>
+  inserting('allocation_devices', {
+    allocation_id: ':allocation',
+    node_id: ':machine',
+    device_index: '0',
+    held_since: 'now()',
+    ...changed,
+  })
 /** Not the one that is there. */
 const endedGrant = { ended_at: 'now()', end_cause: `'revoked'` }
 const onNode = { state: `'active'`, node_id: ':machine', username_on_node: `'gh-abcdef'` }
 const aNode = `insert into nodes (id, name, region, sku, gpus, created_at) values (:machine, 'machine', 'eu-1', 'h100', 8, now())`
 
 export const access: Tables = {
-  names: ['ssh_public_keys', 'allocations', 'allocation_ssh_public_keys', 'allocation_access_grants'],
+  names: ['ssh_public_keys', 'allocations', 'allocation_ssh_public_keys', 'allocation_access_grants', 'allocation_devices'],
   world: `
   ${sshKey()};
   ${projectSshKey()};
@@ -157,6 +166,26 @@ export const access: Tables = {
       'two accounts of one name on a node',
       'allocations_username_on_node',
       `${aNode}; ${allocation(onNode)}; ${allocation(onNode)}`,
+    ],
+    [
+      'SG-24',
+      'one GPU of a node held by two',
+      'allocation_devices_held_once',
+      `${aNode}; ${allocation({ ...onNode, id: ':robot' })}; ${allocation({ ...onNode, id: ':robot_1', username_on_node: `'gh-second'` })};
+       ${heldDevice({ allocation_id: ':robot' })}; ${heldDevice({ allocation_id: ':robot_1' })}`,
+    ],
+    ['SG-24', 'a GPU of another node than the allocation’s', 'allocation_devices_of_allocation', `${aNode}; ${heldDevice()}`],
+    [
+      'SG-24',
+      'a GPU before the first',
+      'allocation_devices_device_index_check',
+      `${aNode}; ${allocation({ ...onNode, id: ':robot' })}; ${heldDevice({ allocation_id: ':robot', device_index: '-1' })}`,
+    ],
+    [
+      'SG-24',
+      'a GPU given back before it was held',
+      'allocation_devices_check',
+      `${aNode}; ${allocation({ ...onNode, id: ':robot' })}; ${heldDevice({ allocation_id: ':robot', released_at: `now() - interval '1 day'` })}`,
     ],
     ['SG-13', 'a person let in twice with one key', 'access_grant_already_exists', accessGrant()],
     [

@@ -124,6 +124,12 @@ export const nodes: Tables = {
     ['SG-22', 'a node with less than nothing', 'nodes_gpus_check', node({ gpus: '-1' })],
     ['SG-22', 'a status that there is not', 'nodes_status_check', node({ status: `'unavailable'` })],
     ['SG-22', 'an agent whose version is a story', 'nodes_agent_version_check', node({ agent_version: `repeat('1', 64)` })],
+    ['SG-24', 'a protocol before the first', 'nodes_protocol_version_check', node({ protocol_version: '0' })],
+    ['SG-24', 'devices that are no list', 'nodes_devices_check', node({ devices: `'{}'` })],
+    ['SG-24', 'a host that is an option', 'nodes_ssh_host_check', node({ described_at: 'now()', ssh_host: `'-o'`, ssh_port: '22' })],
+    ['SG-24', 'a port that there is not', 'nodes_ssh_port_check', node({ described_at: 'now()', ssh_host: `'a'`, ssh_port: '0' })],
+    ['SG-24', 'a description without a host', 'nodes_described_whole', node({ described_at: 'now()' })],
+    ['SG-25', 'stuck steps that are no list', 'nodes_stuck_steps_check', node({ stuck_steps: `'{}'` })],
     [
       'SG-22',
       'a node retired by nobody',

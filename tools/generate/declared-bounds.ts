@@ -17,6 +17,7 @@ const history = (what: string): Bound => ({ for_ever: `${what}: ${proves}` })
 /** Of every table. */
 export const tableBounds: Readonly<Record<string, Bound>> = {
   allocation_access_grants: { policy: 'access.max_grants_per_allocation', note: `ended ones stay: ${proves}` },
+  allocation_devices: { for_ever: `one row for each GPU of an allocation, which has 64 at most: ${proves}` },
   allocation_ssh_public_keys: { policy: 'access.max_ssh_keys', note: 'a set for each allocation, of keys that are registered' },
   allocations: { policy: 'allocations.max_requested_per_project', note: `released ones stay: ${proves}` },
   audit_heads: { for_ever: 'one row for each tenant: the end of its audit chain' },

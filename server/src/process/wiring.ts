@@ -9,6 +9,7 @@ import { followSet } from '#fleet/access-grants/follow-set.ts'
 import type { AllocationParts } from '#fleet/allocations/allocation.ts'
 import { allocationRoutes } from '#fleet/allocations/allocation-routes.ts'
 import { endOwnership } from '#fleet/allocations/end-ownership.ts'
+import { onNodeDescribed } from '#fleet/allocations/node-described.ts'
 import { lockAllocationsOn, onNodeEnrolled } from '#fleet/allocations/node-enrolled.ts'
 import { onNodeRetired } from '#fleet/allocations/node-retired.ts'
 import { syncWithOrganization, syncWithProject } from '#fleet/allocations/scope-moved.ts'
@@ -107,6 +108,7 @@ export const taskSubscribers = (signing: TaskSigning): TaskSubscribers => ({
 const nodeSubscribers = (signing: TaskSigning): NodeSubscribers => ({
   beforeNodeLocked: [lockAllocationsOn],
   onNodeEnrolled: [onNodeEnrolled(allocationParts(signing))],
+  onNodeDescribed: [onNodeDescribed(allocationParts(signing))],
   onNodeRetired: [onNodeRetired(allocationParts(signing))],
 })
 
@@ -215,7 +217,7 @@ export const composed = ({
       ...answersWith({ verify, ring, keys, tasks }, issuing),
       ...oauth.routes,
       ...trust.routes,
-      ...nodeTaskRoutes(tasks, taskSubscribers(tasks.signing)),
+      ...nodeTaskRoutes(tasks, taskSubscribers(tasks.signing), nodeSubscribers(tasks.signing)),
       ...taskSignerRoutes(tasks.tendSoon),
     ],
     documents: [publicKeys(keys.want), ...oauth.documents],

@@ -37,6 +37,25 @@ export const nodes: Recipes = {
     },
     effect: ({ params }) => [part('another certificate', 'node_certificates where node_id = $1 and enrolment_id is null', params.node_id)],
   },
+  'node.describe': {
+    lock: 'platform chain',
+    prepare: async (stage) => {
+      const { person, node_id } = await stage.enrolled()
+      const body = { devices: [], shared_devices: [], ssh_host: `${stage.word()}.example`, ssh_port: 22, ssh_host_keys: [] }
+      return { person, params: { node_id }, body }
+    },
+    effect: ({ params, body }) => [part('description', 'nodes where id = $1 and ssh_host = $2', params.node_id, body.ssh_host)],
+  },
+  'node.step.report': {
+    lock: 'platform chain',
+    prepare: async (stage) => {
+      const { person, node_id } = await stage.enrolled()
+      const body = { steps: [{ step: 'end_sessions', allocation_id: null, since: new Date().toISOString() }] }
+      return { person, params: { node_id }, body }
+    },
+    effect: ({ params }) => [part('stuck step', 'nodes where id = $1 and jsonb_array_length(stuck_steps) = 1', params.node_id)],
+    actions: ['node.step.stuck'],
+  },
   'node.create': {
     lock: 'platform chain',
     prepare: async (stage) => ({

@@ -6,6 +6,17 @@ export interface Nodes {
   /** Of each enrolment that is open, and of each certificate that has not ended, the node. */
   readonly node_enrolments: Map<string, string>
   readonly node_certificates: Map<string, string>
+  /** Where each that has said it is reached by SSH. */
+  readonly node_hosts: Map<string, string>
+  /** How many steps each is stuck with. */
+  readonly node_steps: Map<string, number>
+}
+
+const stickNode = (state: Nodes, { resource_id }: Recorded, by: number): boolean => {
+  const steps = (state.node_steps.get(resource_id) ?? 0) + by
+  if (steps === 0) state.node_steps.delete(resource_id)
+  else state.node_steps.set(resource_id, steps)
+  return steps >= 0
 }
 
 const offerNode = (state: Nodes, { resource_id, metadata: { enrolment_id } }: Recorded): boolean => {
@@ -30,11 +41,19 @@ export const nodes: Room<Nodes> = {
     nodes: await lineById(sql, 'select id, status as line from nodes'),
     node_enrolments: await lineById(sql, 'select id, node_id as line from node_enrolments where ended_at is null'),
     node_certificates: await lineById(sql, 'select serial as id, node_id as line from node_certificates where ended_at is null'),
+    node_hosts: await lineById(sql, 'select id, ssh_host as line from nodes where ssh_host is not null'),
+    node_steps: new Map(
+      [...(await lineById(sql, `select id, jsonb_array_length(stuck_steps)::text as line from nodes where stuck_steps <> '[]'`))].map(
+        ([id, line]) => [id, Number(line)],
+      ),
+    ),
   }),
   lines: (state) => [
     ...[...state.nodes].map(([id, line]) => `node ${id} ${line}`),
     ...[...state.node_enrolments].map(([id, line]) => `enrolment ${id} ${line}`),
     ...[...state.node_certificates].map(([id, line]) => `node certificate ${id} ${line}`),
+    ...[...state.node_hosts].map(([id, line]) => `node host ${id} ${line}`),
+    ...[...state.node_steps].map(([id, line]) => `node steps ${id} ${line}`),
   ],
   steps: {
     'node.authority.create': () => true,
@@ -44,6 +63,13 @@ export const nodes: Room<Nodes> = {
       return offerNode(state, row)
     },
     'node.enrolment.create': (state, row) => state.nodes.get(row.resource_id) !== 'retired' && offerNode(state, row),
+    'node.describe': (state, { resource_id, metadata }) => {
+      state.node_hosts.set(resource_id, metadata.to.ssh_host)
+      return true
+    },
+    'node.protocol_version': () => true,
+    'node.step.stuck': (state, row) => stickNode(state, row, 1),
+    'node.step.unstuck': (state, row) => stickNode(state, row, -1),
     'node.drain': (state, row) => turnNode(state, row, ['active'], 'drained'),
     'node.undrain': (state, row) => turnNode(state, row, ['drained'], 'active'),
     'node.retire': (state, row) => {

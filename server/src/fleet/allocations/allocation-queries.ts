@@ -126,6 +126,8 @@ export const ShownRow = Exactly({
   ...AllocationRow.properties,
   ssh_key_ids: Type.Array(Id('ssh key')),
   waits_for: ShownAllocation.properties.waits_for,
+  device_indexes: ShownAllocation.properties.device_indexes,
+  ssh: ShownAllocation.properties.ssh,
   task_id: Nullable(Id('node task')),
   task_failed_at: Nullable(Instant),
   task_created_at: Nullable(Instant),
@@ -141,12 +143,24 @@ export type ShownRow = Static<typeof ShownRow>
 const latestTask = sqlPart(`
   left join lateral (select id, state, created_at, reported_at from node_tasks where allocation_id = a.id order by generation desc, id desc limit 1) t on true`)
 
-export const shownAllocation = (id: string) => sql(ShownRow)`
+/** Of an allocation `a`: the GPUs that it has. */
+const deviceIndexes = sqlPart(`
+  (select array_agg(d.device_index order by d.device_index) from allocation_devices d where d.allocation_id = a.id and d.released_at is null)`)
+
+/** `asker` owns it, or has a grant that counts: they are told where to log in. A machine without host keys is told to nobody: no client could know it. */
+export const shownAllocation = (id: string, asker: string | null, now: string) => sql(ShownRow)`
   select ${columns(AllocationRow, 'a')},
          array(select ssh_key_id::text from allocation_ssh_public_keys where allocation_id = a.id and ended_at is null order by ssh_key_id) as ssh_key_ids,
          case when a.state <> 'requested' then null
               when exists (select from nodes c where c.status <> 'retired' and c.region = a.region and c.sku = a.sku and c.gpus >= a.gpus) then 'free_gpus'
               else 'suitable_node' end as waits_for,
+         ${deviceIndexes} as device_indexes,
+         case when a.state in ('provisioning', 'active') and n.ssh_host is not null and n.ssh_host_keys <> '{}'
+               and (a.owner_user_id = ${asker}::uuid
+                    or exists (select from allocation_access_grants g
+                                where g.allocation_id = a.id and g.grantee_user_id = ${asker}::uuid and g.ended_at is null
+                                  and g.epoch = i.epoch and (g.expires_at is null or g.expires_at > ${now})))
+              then jsonb_build_object('host', n.ssh_host, 'port', n.ssh_port, 'host_keys', to_jsonb(n.ssh_host_keys)) end as ssh,
          t.id as task_id, case when t.state = 'failed' then t.reported_at end as task_failed_at, t.created_at as task_created_at,
          exists (select 1 from node_tasks s where s.allocation_id = a.id and s.type <> 'allocation.provision_user') as is_access_asked,
          case when a.is_abandoned then n.retired_at end as abandoned_at, a.epoch < i.epoch and a.cleared_at is null as is_of_earlier_epoch

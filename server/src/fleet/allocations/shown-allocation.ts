@@ -14,7 +14,7 @@ export const listedOf = ({
   ...told
 }: AllocationRow) => told
 
-type Known = Omit<ShownRow, 'ssh_key_ids' | 'waits_for'>
+type Known = Omit<ShownRow, 'ssh_key_ids' | 'waits_for' | 'device_indexes' | 'ssh'>
 
 /** Says only what the node itself has confirmed (SG-20). */
 export const runtimeSync = (row: Known): RuntimeSync => {
@@ -34,11 +34,14 @@ export const runtimeSync = (row: Known): RuntimeSync => {
 }
 
 export const shown = async (work: Work, allocation_id: string): Promise<ShownAllocation> => {
-  const row = await work.tx.maybe(shownAllocation(allocation_id))
+  const { actor, now } = work
+  const row = await work.tx.maybe(shownAllocation(allocation_id, actor.type === 'user' ? actor.id : null, now))
   if (!row) throw new Problem('allocation_not_found')
   const {
     ssh_key_ids,
     waits_for,
+    device_indexes,
+    ssh,
     task_id: _t,
     task_failed_at: _f,
     task_created_at: _c,
@@ -47,5 +50,5 @@ export const shown = async (work: Work, allocation_id: string): Promise<ShownAll
     is_of_earlier_epoch: _o,
     ...allocation
   } = row
-  return { ...listedOf(allocation), ssh_key_ids, waits_for, runtime_sync: runtimeSync(row) }
+  return { ...listedOf(allocation), ssh_key_ids, waits_for, device_indexes, ssh, runtime_sync: runtimeSync(row) }
 }

@@ -1,6 +1,7 @@
 import * as nodes from '@gatehouse/contract/nodes'
 import type { Wakes } from '#ground/db/listen.ts'
 import { type Answer, answer, answerWaiting } from '#rails/http/answer.ts'
+import type { NodeSubscribers } from '../nodes/node-subscribers.ts'
 import type { TaskSigning } from '../task-signers/task-signing.ts'
 import { listNodeTasks } from './list-node-tasks.ts'
 import { probeNode } from './probe-node.ts'
@@ -17,9 +18,13 @@ export interface NodeTasks {
   readonly tendSoon: () => void
 }
 
-export const nodeTaskRoutes = ({ signing, wakes }: NodeTasks, subscribers: TaskSubscribers): readonly Answer[] => [
+export const nodeTaskRoutes = (
+  { signing, wakes }: NodeTasks,
+  subscribers: TaskSubscribers,
+  ofNodes: Pick<NodeSubscribers, 'beforeNodeLocked' | 'onNodeDescribed'>,
+): readonly Answer[] => [
   answer(nodes.probeNode, probeNode(signing)),
   answer(nodes.listNodeTasks, listNodeTasks),
-  answerWaiting(nodes.waitForTasks, waitForTasks(wakes)),
+  answerWaiting(nodes.waitForTasks, waitForTasks(wakes, ofNodes)),
   answer(nodes.reportTask, reportTask(subscribers)),
 ]

@@ -54,7 +54,7 @@ export const enrolNode = ({ database, append, authority, refuse, subscribers }: 
       const giving = { key: opened.key, enrolment_id: enrolment.id, kept: 1, reason: 'enrolled again' }
       const { reply, metadata } = await giveCertificate(work, authority, node, giving)
       await tx.one(useEnrolment(node, enrolment.id, work.now))
-      await tx.one(setEnrolled(node, agent_version ?? null, work.now))
+      await tx.one(setEnrolled(node, { agent_version: agent_version ?? null, protocol_version: caller.node_protocol }, work.now))
       for (const subscriber of onNodeEnrolled) await subscriber(work, node)
       record(work, { action: 'node.enrol', ...about, severity: 'high', metadata: { ...named, ...metadata } })
       await append(work)

@@ -1,4 +1,4 @@
-import { Node } from '@gatehouse/contract/nodes'
+import { Node, ShownNode } from '@gatehouse/contract/nodes'
 import { Exactly, Id, Nullable, OneOf } from '@gatehouse/contract/shapes'
 import Type, { type Static } from 'typebox'
 import { sql, sqlPart } from '#ground/db/statement.ts'
@@ -21,6 +21,12 @@ const node = sqlPart(`
 
 export const findNode = (node_id: string) => sql(Node)`
   select ${node} from nodes n where n.id = ${node_id}`
+
+/** With what it says of itself. */
+export const shownNode = (node_id: string) => sql(ShownNode)`
+  select ${node}, n.protocol_version, n.described_at, n.devices, n.shared_devices, n.ssh_host, n.ssh_port, n.ssh_host_keys, n.stuck_steps,
+         (n.stuck_steps -> 0 ->> 'since')::timestamptz as stuck_since
+    from nodes n where n.id = ${node_id}`
 
 export const allNodes = (after: string | null, limit: number) => sql(Node)`
   select ${node} from nodes n where ${after}::uuid is null or n.id > ${after}::uuid order by n.id limit ${limit}`
@@ -66,11 +72,12 @@ export const takenBy = (node_id: string) => sql(Exactly({ count: Type.Integer() 
 
 export const setEnrolled = (
   { id }: Authorized<'node.certificate.renew', { readonly id: string }>,
-  agent_version: string | null,
+  { agent_version, protocol_version }: { agent_version: string | null; protocol_version: number },
   now: string,
 ) =>
   sql(Written)`
-  update nodes set enrolled_at = ${now}, last_seen_at = ${now}, agent_version = coalesce(${agent_version}, agent_version)
+  update nodes set enrolled_at = ${now}, last_seen_at = ${now}, agent_version = coalesce(${agent_version}, agent_version),
+         protocol_version = ${protocol_version}
    where id = ${id} returning id`
 
 /** To some seconds, and never while somebody else has the row: that it was seen is worth no wait. */

@@ -8,5 +8,7 @@ export interface NodeSubscribers {
   readonly beforeNodeLocked: readonly Hearing<[]>[]
   /** Perhaps not for the first time, and then perhaps another machine than before. */
   readonly onNodeEnrolled: readonly Hearing<[]>[]
+  /** It says something else of its devices, or speaks another protocol: what was sent to it may not be what it is to do. */
+  readonly onNodeDescribed: readonly Hearing<[]>[]
   readonly onNodeRetired: readonly Hearing<[reason: string]>[]
 }

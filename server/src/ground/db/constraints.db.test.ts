@@ -55,7 +55,7 @@ const ask = <Row>(text: string, values: unknown[] = []): Promise<Row[]> =>
 // Each is wider than the primary key, so nothing can violate it alone; foreign keys point at it.
 const onlyPointedAt = [
   ...['projects_of_org', 'role_definition_versions_of_definition', 'service_accounts_in_project', 'allocations_in_project'],
-  'shared_app_runtimes_of_org',
+  ...['shared_app_runtimes_of_org', 'allocations_on_its_node'],
 ]
 
 test('RP-27 every check and every unique index of these tables is among the refusals above', async () => {

@@ -14,6 +14,7 @@ const asOwner = <Row>(text: string): Promise<Row[]> =>
 /** What the application may do, by hand: r read, a add, w change, d delete. */
 const expected: Record<string, string> = {
   allocation_access_grants: 'raw',
+  allocation_devices: 'raw',
   allocation_ssh_public_keys: 'raw',
   allocations: 'raw',
   audit_heads: 'raw',

@@ -38,13 +38,14 @@ export class Again<R> {
 
 type Answered<R> = R extends { items: (infer Item)[]; next_cursor: string | null } ? Listed<Item> : R
 
-/** What was asked. `project_header` is what `X-Project-ID` named: for operations that say that they take it. */
+/** What was asked. `project_header` is what `X-Project-ID` named: for operations that say that they take it. `node_protocol` is what both sides speak, at the nodes' door. */
 export interface Asked<P, Q, B> {
   readonly params: P
   readonly query: Q
   readonly body: B
   readonly slice: Slice
   readonly project_header: string | undefined
+  readonly node_protocol: number
 }
 
 export type Verb<P, Q, B, R> = (work: Work, input: Asked<P, Q, B>) => Promise<Answered<R>>
@@ -112,6 +113,7 @@ export interface Caller extends Showing {
   /** The headers with which a client may say who it is. */
   readonly authorization: string | undefined
   readonly dpop: string | undefined
+  readonly node_protocol: number
   readonly trail: Trail
 }
 

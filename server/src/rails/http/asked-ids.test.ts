@@ -11,7 +11,7 @@ import type { Asking } from './asking.ts'
 
 const id = (digit: number) => `0189000${digit}-0000-7000-8000-000000000000`
 const of = (operation: unknown, asking: Partial<Asking>) =>
-  askedIds(operation as Operation, { params: {}, query: {}, body: undefined, project_header: undefined, ...asking })
+  askedIds(operation as Operation, { params: {}, query: {}, body: undefined, project_header: undefined, node_protocol: 1, ...asking })
 
 describe('AU-08 ids of a refused request', () => {
   test('AU-08 request: ids in path, body, query and header → each is named as asked', () => {

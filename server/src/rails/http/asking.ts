@@ -24,6 +24,8 @@ export interface Asking {
   readonly query: Record<string, unknown>
   readonly body: unknown
   readonly project_header: string | undefined
+  /** Of the nodes' protocol; 1 at the other door, where nobody asks for it. */
+  readonly node_protocol: number
 }
 
 /** A work before its transaction. */

@@ -11,6 +11,7 @@ import { countedRefusals } from './counted-refusals.ts'
 import type { Cursors } from './cursor.ts'
 import { answeredBefore, idempotencyKeyOf, keep, usual_duplicate_wait_ms } from './idempotency.ts'
 import { requireTrail } from './invariants.ts'
+import { spokenBy } from './node-protocol.ts'
 import { isMismatchNoted, noteMismatch } from './platform-mismatch.ts'
 import { projectNamedBy } from './project-header.ts'
 import { oneText } from './read-request.ts'
@@ -124,6 +125,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     path: operation.path,
     authorization: request.headers.authorization,
     dpop: oneText(request.headers.dpop),
+    node_protocol: spokenBy(operation, request.headers),
     trail: newTrail(),
     identified: identifiedOnce(async (actor) => {
       if ('issue' in answering && !operation.actors.includes(actor.type as never)) throw new Problem('token_invalid')
@@ -151,7 +153,8 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
   }
 
   const handle = async (request: FastifyRequest): Promise<unknown> => {
-    const asked = { params: request.params, query: request.query, body: request.body, project_header: undefined } as Asking
+    const node_protocol = spokenBy(operation, request.headers)
+    const asked = { params: request.params, query: request.query, body: request.body, project_header: undefined, node_protocol } as Asking
     if ('issue' in answering) return issued(answering.issue, request, asked)
     if (operation.identified_by === 'client') await identified(request)
     const actor = request.actor

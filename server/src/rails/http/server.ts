@@ -25,6 +25,7 @@ import { serveHealth } from './health.ts'
 import { requireDeclared } from './invariants.ts'
 import { mount } from './mount.ts'
 import { requireNoSecretIn } from './no-secret-in-body.ts'
+import { spokenHere } from './node-protocol.ts'
 import { noteUnread, type Observers, type OnRejected, observe } from './observe.ts'
 import { openApiDocument } from './openapi.ts'
 import { parseBodies } from './parse-bodies.ts'
@@ -204,6 +205,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   for (const { operation } of parts.answers) requireDeclared(operation)
   const { listener = 'api', stranger = usualStrangerCost } = parts
   const identify = identifyingWith(parts)
+  const always = listener === 'nodes' ? { ...guardHeaders, ...spokenHere } : guardHeaders
   // Nothing that ends TLS may stand before the nodes' listener, so no proxy can speak for anybody there.
   const isTrusted = (listener === 'api' && parts.isTrustedProxy) || (() => false)
   const observers: Observers = {
@@ -252,7 +254,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   parseBodies(app, parts.parseJson ?? parseStrictJson)
 
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers(guardHeaders).header('x-request-id', request.id).header('x-correlation-id', request.id)
+    reply.headers(always).header('x-request-id', request.id).header('x-correlation-id', request.id)
     const { operation } = request
     // First of all: whatever is refused from here on is counted, under a limit that is read.
     if (operation) request.fresh = parts.fresh.forRequest()
