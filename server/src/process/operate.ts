@@ -11,11 +11,11 @@ import { rewrap } from '#ground/installation/rewrap.ts'
 import { keysNotRewrapped } from '#machines/keys/envelopes.ts'
 import { liveKeys } from '#machines/keys/signing-key-queries.ts'
 import { type Config, ConfigRefused, parseConfig } from '../config.ts'
+import { envelopeColumns } from '../rooms.ts'
 import { type OpenInstallation, openInstallation } from './open-installation.ts'
 import { carryOut, operatorOrders } from './operator-orders.ts'
 import { prepareDatabase } from './prepare-database.ts'
 import { sentenceOf } from './start-sentence.ts'
-import { envelopeColumns } from './wiring.ts'
 
 const text = { type: 'string' } as const
 const readWords = () => {

@@ -16,23 +16,19 @@ import { syncWithOrganization, syncWithProject } from '#fleet/allocations/scope-
 import { lockAllocationOfTask, onTaskFinished } from '#fleet/allocations/task-finished.ts'
 import { type NodeTasks, nodeTaskRoutes } from '#fleet/node-tasks/node-task-routes.ts'
 import type { TaskSubscribers } from '#fleet/node-tasks/task-subscribers.ts'
-import { authorityEnvelopes } from '#fleet/nodes/authority.ts'
 import type { NodeTrust } from '#fleet/nodes/make-enrolment.ts'
 import { nodeTrustWith } from '#fleet/nodes/node-routes.ts'
 import type { NodeSubscribers } from '#fleet/nodes/node-subscribers.ts'
 import { opsRoutes } from '#fleet/ops/ops-routes.ts'
 import { sshKeyRoutes } from '#fleet/ssh-keys/ssh-key-routes.ts'
 import { sshSessionRoutes } from '#fleet/ssh-sessions/ssh-session-routes.ts'
-import { taskSignerEnvelopes } from '#fleet/task-signers/make-signer.ts'
 import { taskSignerRoutes } from '#fleet/task-signers/task-signer-routes.ts'
 import type { TaskSigning } from '#fleet/task-signers/task-signing.ts'
 import type { KeyRing } from '#ground/custody/key-ring.ts'
 import type { Database } from '#ground/db/database.ts'
 import type { Fresh, Wanted } from '#ground/epochs/fresh.ts'
-import { type EnvelopeColumn, installationEnvelopes } from '#ground/installation/rewrap.ts'
 import type { Secret } from '#ground/kernel/secret.ts'
 import type { Actor } from '#ground/work/work.ts'
-import { signingKeyEnvelopes } from '#machines/keys/envelopes.ts'
 import type { KeySet } from '#machines/keys/key-set.ts'
 import { publicKeys } from '#machines/keys/public-keys.ts'
 import type { Sign } from '#machines/keys/signer.ts'
@@ -70,7 +66,6 @@ import { operatorCredentialRoutes } from '#runtimes/operator-credentials/operato
 import { endOperatorCredentials } from '#runtimes/operator-credentials/revoke-operator-credential.ts'
 import { endRuntimeCredentials, endRuntimeDeliveries } from '#runtimes/runtime-credentials/end-runtime-credentials.ts'
 import { runtimeCredentialDeliveries } from '#runtimes/runtime-credentials/open-runtime-credential.ts'
-import { runtimeCredentialEnvelopes } from '#runtimes/runtime-credentials/runtime-credential.ts'
 import { runtimeCredentialRoutes } from '#runtimes/runtime-credentials/runtime-credential-routes.ts'
 import { requireTaggable } from '#runtimes/shared-runtimes/require-taggable.ts'
 import type { RuntimeSubscribers } from '#runtimes/shared-runtimes/shared-runtime.ts'
@@ -233,12 +228,3 @@ export const composed = ({
     tenantNamed,
   }
 }
-
-/** Every column that holds sealed secrets: what re-wrapping must reach. */
-export const envelopeColumns: readonly EnvelopeColumn[] = [
-  installationEnvelopes,
-  signingKeyEnvelopes,
-  authorityEnvelopes,
-  taskSignerEnvelopes,
-  runtimeCredentialEnvelopes,
-]

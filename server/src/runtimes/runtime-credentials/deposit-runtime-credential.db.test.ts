@@ -2,10 +2,10 @@ import { deliverRuntimeCredential, unwrapDelivery } from '@gatehouse/contract/ru
 import { describe, expect, test } from 'vitest'
 import { parseKeyRing } from '#ground/custody/key-ring.ts'
 import { rewrap } from '#ground/installation/rewrap.ts'
-import { envelopeColumns } from '#process/wiring.ts'
 import { noRateLimits, seeded, serverFixture, testKeys } from '../../../../test/live-server.ts'
 import { because, bytesOf, newSecret, refused, runtimeCredentialsOn, unwrapping } from '../../../../test/runtime-credential-scene.ts'
 import { believingOperators, strange } from '../../../../test/runtime-scene.ts'
+import { envelopeColumns } from '../../rooms.ts'
 import { runtimeCredentialEnvelopes } from './runtime-credential.ts'
 
 const { org } = seeded

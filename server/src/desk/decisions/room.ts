@@ -1,0 +1,6 @@
+import { room } from '#ground/kernel/room-door.ts'
+
+export const decisionsRoom = room({
+  sees: ['http', 'authz', 'policies', 'audit', 'epochs', 'db', 'kernel'],
+  shows: ['decision-routes.ts', 'question.ts'],
+})

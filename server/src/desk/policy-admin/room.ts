@@ -1,0 +1,6 @@
+import { room } from '#ground/kernel/room-door.ts'
+
+export const policyAdminRoom = room({
+  sees: ['tenancy', 'http', 'authz', 'policies', 'audit', 'work', 'db', 'kernel'],
+  shows: ['mirror-definitions.ts', 'policy-admin-routes.ts', 'set-policy-value-by-order.ts'],
+})

@@ -1,0 +1,23 @@
+import { room } from '#ground/kernel/room-door.ts'
+
+export const allocationsRoom = room({
+  sees: ['ssh-keys', 'node-tasks', 'nodes', 'task-signers', 'tenancy', 'http', 'authz', 'policies', 'audit', 'work', 'db', 'kernel'],
+  shows: [
+    'allocation-queries.ts',
+    'allocation-routes.ts',
+    'allocation-scope.ts',
+    'allocation.ts',
+    'end-key-entries.ts',
+    'end-ownership.ts',
+    'key-entry-queries.ts',
+    'node-drifted.ts',
+    'node-enrolled.ts',
+    'node-retired.ts',
+    'scope-moved.ts',
+    'shown-allocation.ts',
+    'states.ts',
+    'sync-access.ts',
+    'task-finished.ts',
+    'tend-allocations.ts',
+  ],
+})

@@ -1,0 +1,19 @@
+import { room } from '#ground/kernel/room-door.ts'
+import { authorityEnvelopes } from './authority.ts'
+
+export const nodesRoom = room({
+  sees: ['task-signers', 'http', 'authz', 'audit', 'work', 'custody', 'db', 'kernel'],
+  shows: [
+    'authority.ts',
+    'certificate-queries.ts',
+    'door.ts',
+    'give-certificate.ts',
+    'issue-certificate.ts',
+    'make-enrolment.ts',
+    'node-queries.ts',
+    'node-routes.ts',
+    'node-subscribers.ts',
+    'node.ts',
+  ],
+  sealed: [authorityEnvelopes],
+})

@@ -1,0 +1,6 @@
+import { room } from '#ground/kernel/room-door.ts'
+
+export const sshKeysRoom = room({
+  sees: ['tenancy', 'http', 'authz', 'policies', 'audit', 'work', 'db', 'kernel'],
+  shows: ['ssh-key-queries.ts', 'ssh-key-routes.ts', 'ssh-key.ts'],
+})

@@ -1,0 +1,6 @@
+import { room } from '../kernel/room-door.ts'
+
+export const workRoom = room({
+  sees: ['db', 'kernel'],
+  shows: ['work.ts'],
+})

@@ -1,0 +1,37 @@
+import { room } from '#ground/kernel/room-door.ts'
+
+export const tokensRoom = room({
+  sees: [
+    'operator-credentials',
+    'shared-runtimes',
+    'service-accounts',
+    'keys',
+    'principals',
+    'tenancy',
+    'http',
+    'authz',
+    'policies',
+    'audit',
+    'work',
+    'epochs',
+    'db',
+    'kernel',
+  ],
+  shows: [
+    'credential-gate.ts',
+    'cutoff-queries.ts',
+    'end-with-scope.ts',
+    'forget-tokens.ts',
+    'identify-machine.ts',
+    'issue-token.ts',
+    'issuing.ts',
+    'judge-issuance.ts',
+    'machine-class.ts',
+    'record-denial.ts',
+    'signature.ts',
+    'token-admin-routes.ts',
+    'token-routes.ts',
+    'verify-exchange.ts',
+    'verify-token.ts',
+  ],
+})

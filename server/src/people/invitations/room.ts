@@ -1,0 +1,6 @@
+import { room } from '#ground/kernel/room-door.ts'
+
+export const invitationsRoom = room({
+  sees: ['roles', 'tenancy', 'http', 'authz', 'policies', 'audit', 'work', 'db', 'kernel'],
+  shows: ['end-with-membership.ts', 'end-with-role.ts', 'invitation-routes.ts'],
+})

@@ -1,0 +1,14 @@
+import { room } from '#ground/kernel/room-door.ts'
+
+export const principalsRoom = room({
+  sees: ['tenancy', 'http', 'authz', 'policies', 'audit', 'work', 'epochs', 'db', 'kernel'],
+  shows: [
+    'disable-user.ts',
+    'identify-person.ts',
+    'oidc/human-tokens.ts',
+    'oidc/issuer-settings.ts',
+    'oidc/verified-before.ts',
+    'principal-routes.ts',
+    'user-queries.ts',
+  ],
+})

@@ -1,0 +1,21 @@
+import { room } from '#ground/kernel/room-door.ts'
+
+export const rolesRoom = room({
+  sees: ['principals', 'tenancy', 'http', 'authz', 'policies', 'audit', 'work', 'db', 'kernel'],
+  shows: [
+    'bind-role.ts',
+    'binding-queries.ts',
+    'ceiling.ts',
+    'end-bindings.ts',
+    'found-owners.ts',
+    'last-superadmin.ts',
+    'mirror-builtin-roles.ts',
+    'own-machines.ts',
+    'platform-operator.ts',
+    'role-binding-queries.ts',
+    'role-queries.ts',
+    'role-routes.ts',
+    'role-scope.ts',
+    'role-subscribers.ts',
+  ],
+})

@@ -1,0 +1,16 @@
+import { room } from '#ground/kernel/room-door.ts'
+
+export const tenancyRoom = room({
+  sees: ['http', 'authz', 'audit', 'work', 'db', 'kernel'],
+  shows: [
+    'found-organization.ts',
+    'found-project.ts',
+    'membership-queries.ts',
+    'organization-queries.ts',
+    'organization.ts',
+    'project-queries.ts',
+    'project.ts',
+    'subscribers.ts',
+    'tenancy-routes.ts',
+  ],
+})

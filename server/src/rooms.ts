@@ -1,0 +1,78 @@
+import { auditTrailRoom } from '#desk/audit-trail/room.ts'
+import { decisionsRoom } from '#desk/decisions/room.ts'
+import { policyAdminRoom } from '#desk/policy-admin/room.ts'
+import { accessGrantsRoom } from '#fleet/access-grants/room.ts'
+import { allocationsRoom } from '#fleet/allocations/room.ts'
+import { nodeTasksRoom } from '#fleet/node-tasks/room.ts'
+import { nodesRoom } from '#fleet/nodes/room.ts'
+import { opsRoom } from '#fleet/ops/room.ts'
+import { sshKeysRoom } from '#fleet/ssh-keys/room.ts'
+import { sshSessionsRoom } from '#fleet/ssh-sessions/room.ts'
+import { taskSignersRoom } from '#fleet/task-signers/room.ts'
+import { custodyRoom } from '#ground/custody/room.ts'
+import { dbRoom } from '#ground/db/room.ts'
+import { epochsRoom } from '#ground/epochs/room.ts'
+import type { EnvelopeColumn } from '#ground/installation/rewrap.ts'
+import { installationRoom } from '#ground/installation/room.ts'
+import { kernelRoom } from '#ground/kernel/room.ts'
+import { telemetryRoom } from '#ground/telemetry/room.ts'
+import { workRoom } from '#ground/work/room.ts'
+import { keysRoom } from '#machines/keys/room.ts'
+import { oauthRoom } from '#machines/oauth/room.ts'
+import { serviceAccountsRoom } from '#machines/service-accounts/room.ts'
+import { tokensRoom } from '#machines/tokens/room.ts'
+import { invitationsRoom } from '#people/invitations/room.ts'
+import { principalsRoom } from '#people/principals/room.ts'
+import { rolesRoom } from '#people/roles/room.ts'
+import { tenancyRoom } from '#people/tenancy/room.ts'
+import { auditRoom } from '#rails/audit/room.ts'
+import { authzRoom } from '#rails/authz/room.ts'
+import { httpRoom } from '#rails/http/room.ts'
+import { policiesRoom } from '#rails/policies/room.ts'
+import { deliveriesRoom } from '#runtimes/deliveries/room.ts'
+import { operatorCredentialsRoom } from '#runtimes/operator-credentials/room.ts'
+import { runtimeCredentialsRoom } from '#runtimes/runtime-credentials/room.ts'
+import { sharedRuntimesRoom } from '#runtimes/shared-runtimes/room.ts'
+
+/** The rooms, from the lowest to the highest: each sees only rooms that stand before it. A new room is a line here. */
+export const rooms = {
+  kernel: kernelRoom,
+  telemetry: telemetryRoom,
+  db: dbRoom,
+  custody: custodyRoom,
+  epochs: epochsRoom,
+  work: workRoom,
+  audit: auditRoom,
+  installation: installationRoom,
+  policies: policiesRoom,
+  authz: authzRoom,
+  http: httpRoom,
+  decisions: decisionsRoom,
+  tenancy: tenancyRoom,
+  principals: principalsRoom,
+  roles: rolesRoom,
+  invitations: invitationsRoom,
+  'audit-trail': auditTrailRoom,
+  'policy-admin': policyAdminRoom,
+  keys: keysRoom,
+  'service-accounts': serviceAccountsRoom,
+  'task-signers': taskSignersRoom,
+  nodes: nodesRoom,
+  ops: opsRoom,
+  'node-tasks': nodeTasksRoom,
+  'ssh-keys': sshKeysRoom,
+  allocations: allocationsRoom,
+  'access-grants': accessGrantsRoom,
+  'ssh-sessions': sshSessionsRoom,
+  deliveries: deliveriesRoom,
+  'shared-runtimes': sharedRuntimesRoom,
+  'operator-credentials': operatorCredentialsRoom,
+  'runtime-credentials': runtimeCredentialsRoom,
+  tokens: tokensRoom,
+  oauth: oauthRoom,
+} as const
+
+const doors = Object.values(rooms)
+
+/** Every column that holds sealed secrets: what re-wrapping must reach. */
+export const envelopeColumns: readonly EnvelopeColumn[] = doors.flatMap((door) => ('sealed' in door ? door.sealed : []))

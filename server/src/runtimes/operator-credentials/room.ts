@@ -1,0 +1,6 @@
+import { room } from '#ground/kernel/room-door.ts'
+
+export const operatorCredentialsRoom = room({
+  sees: ['shared-runtimes', 'service-accounts', 'roles', 'http', 'authz', 'policies', 'audit', 'work', 'epochs', 'db', 'kernel'],
+  shows: ['operator-credential-queries.ts', 'operator-credential-routes.ts', 'operator-credential.ts', 'revoke-operator-credential.ts'],
+})

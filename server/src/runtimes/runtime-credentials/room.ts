@@ -1,0 +1,8 @@
+import { room } from '#ground/kernel/room-door.ts'
+import { runtimeCredentialEnvelopes } from './runtime-credential.ts'
+
+export const runtimeCredentialsRoom = room({
+  sees: ['shared-runtimes', 'deliveries', 'tenancy', 'http', 'authz', 'policies', 'audit', 'custody', 'db', 'kernel'],
+  shows: ['end-runtime-credentials.ts', 'open-runtime-credential.ts', 'runtime-credential-routes.ts'],
+  sealed: [runtimeCredentialEnvelopes],
+})
