@@ -10,6 +10,7 @@ export const allocationsRoom = room({
     'end-key-entries.ts',
     'end-ownership.ts',
     'key-entry-queries.ts',
+    'node-described.ts',
     'node-drifted.ts',
     'node-enrolled.ts',
     'node-retired.ts',

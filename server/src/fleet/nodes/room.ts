@@ -10,10 +10,12 @@ export const nodesRoom = room({
     'give-certificate.ts',
     'issue-certificate.ts',
     'make-enrolment.ts',
+    'node-description-queries.ts',
     'node-queries.ts',
     'node-routes.ts',
     'node-subscribers.ts',
     'node.ts',
+    'note-protocol.ts',
   ],
   sealed: [authorityEnvelopes],
 })
