@@ -110,6 +110,7 @@ const startServer = async (
       }),
       duplicate_wait_ms: unhurried.duplicate_wait_ms,
       bulkheads: bulkheads(tenantTurns(), unhurried.queue_wait_ms),
+      slowness: unhurried.slowness,
       logger: false,
     }
     const used = typeof changed === 'function' ? changed(parts) : { ...parts, ...changed }

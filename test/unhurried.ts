@@ -13,4 +13,6 @@ export const unhurried = {
   look_ms: { listening: 10 * unhurried_ms, deaf: 1000 },
   duplicate_wait_ms: unhurried_ms / 2,
   queue_wait_ms: unhurried_ms,
+  /** Server and client share a process in many tests: while the test computes, a request in the socket is not read, and nobody is slow. */
+  slowness: { headers_ms: 4 * unhurried_ms, request_ms: 4 * unhurried_ms, checked_every_ms: 1000, idle_ms: 10 * unhurried_ms },
 }

@@ -91,6 +91,7 @@ export const composeServer = async (
       patience_ms: deadlines?.decision_ms ?? unhurried.patience_ms,
     }),
     bulkheads: bulkheads(),
+    ...(deadlines ? {} : { slowness: unhurried.slowness }),
     logger: loggerOptions(logLevel),
   }
   const used = broken.parts?.(parts, direct) ?? parts

@@ -119,12 +119,14 @@ export interface ServerParts extends Rails {
 export interface Slowness {
   readonly headers_ms: number
   readonly request_ms: number
-  /** How often connections are looked at. */
+  /** How often the server checks its connections. */
   readonly checked_every_ms: number
+  /** How long a connection may stay open without a request. */
+  readonly idle_ms: number
 }
 
 /** A slow request is closed within 15 s, however late in the interval it is noticed. */
-export const allowedSlowness: Slowness = { headers_ms: 10_000, request_ms: 12_000, checked_every_ms: 1000 }
+export const allowedSlowness: Slowness = { headers_ms: 10_000, request_ms: 12_000, checked_every_ms: 1000, idle_ms: 30_000 }
 
 const clientErrors: Record<string, 'headers_too_large' | 'request_timeout'> = {
   HPE_HEADER_OVERFLOW: 'headers_too_large',
@@ -132,7 +134,7 @@ const clientErrors: Record<string, 'headers_too_large' | 'request_timeout'> = {
 }
 
 const createInstance = (parts: ServerParts, observers: Observers): FastifyInstance => {
-  const { headers_ms, request_ms, checked_every_ms } = parts.slowness ?? allowedSlowness
+  const { headers_ms, request_ms, checked_every_ms, idle_ms } = parts.slowness ?? allowedSlowness
   const limits = {
     maxHeaderSize: 16 * 1024,
     headersTimeout: headers_ms,
@@ -150,7 +152,7 @@ const createInstance = (parts: ServerParts, observers: Observers): FastifyInstan
     genReqId: (raw) => correlationIdOf(raw.headers),
     bodyLimit,
     requestTimeout: request_ms,
-    keepAliveTimeout: 30_000,
+    keepAliveTimeout: idle_ms,
     forceCloseConnections: 'idle',
     // The framework counts the grace of a stop as a plugin that does not come back, and would end it, and us, after ten seconds.
     pluginTimeout: ((parts.drain_seconds ?? 0) + 60) * 1000,

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
 import { rawExchange } from '../../../../test/fuzz/raw-exchange.ts'
 import { seeded, serverFixture } from '../../../../test/live-server.ts'
+import { unhurried } from '../../../../test/unhurried.ts'
 import { allowedSlowness } from './server.ts'
 
 // The product's limits, a third as long: what is tried is that they are kept, not how long they are. A busy machine stands still for less.
-const slowness = { headers_ms: 3000, request_ms: 3600, checked_every_ms: 100 }
+const slowness = { ...unhurried.slowness, headers_ms: 3000, request_ms: 3600, checked_every_ms: 100 }
 
 const live = serverFixture({ parts: { slowness } })
 
