@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { waitForTasks } from '@gatehouse/contract/nodes'
-import { closedOf, isGone, openAllocationBook, wantedOf } from './allocation-book.ts'
+import { closedOf, endsOf, isGone, openAllocationBook, wantedOf } from './allocation-book.ts'
 import type { Answer, Door, Showing } from './door.ts'
 import { openDoor } from './door.ts'
-import { type Ended, type Hands, HandsFailed, type MakeHands, NotRestored, type Wanted } from './hands.ts'
+import { type Ended, type Hands, HandsFailed, type MakeHands, NotRestored, type Wanted, whyOf } from './hands.ts'
 import { deliveryIn, openIntake } from './intake.ts'
 import { openLanes } from './lanes.ts'
 import { newLink } from './link.ts'
@@ -13,6 +13,7 @@ import { pathOf } from './path-of.ts'
 import { pause, pauseAfter, sleeper } from './pauses.ts'
 import { failureOf } from './perform-task.ts'
 import { openPuttingAway } from './put-away-others.ts'
+import { openSelfReport } from './self-report.ts'
 import type { AllocationState, State } from './state.ts'
 import type { AgentStatus } from './status.ts'
 import { agent_version } from './version.ts'
@@ -23,6 +24,11 @@ export const ordinaryTimes = {
   longest_pause_ms: 30_000,
   refused_pause_ms: 5 * 60_000,
   drift_ms: 5_000,
+  /** How soon after its time a key's sessions are looked for. */
+  ends_ms: 250,
+  /** What takes longer is told. */
+  stuck_ms: 60_000,
+  describe_ms: 60_000,
   /** A last word before the end. */
   parting_ms: 5_000,
 }
@@ -55,7 +61,10 @@ export const startAgent = async ({
   times = {},
   url,
 }: AgentParts): Promise<RunningAgent> => {
-  const { wait_seconds, longest_pause_ms, refused_pause_ms, drift_ms, parting_ms } = { ...ordinaryTimes, ...times }
+  const { wait_seconds, longest_pause_ms, refused_pause_ms, drift_ms, ends_ms, stuck_ms, describe_ms, parting_ms } = {
+    ...ordinaryTimes,
+    ...times,
+  }
   // Whoever was started anew has lost what it held: by this the control plane knows, and gives it again at once.
   const run = randomUUID()
   const started_at = now().toISOString()
@@ -66,7 +75,8 @@ export const startAgent = async ({
   const wearing = await openWearing(state, { open: (showing) => open(url === undefined ? showing : { ...showing, url }), log })
   const book = await openAllocationBook(state, now())
   const outbox = await openOutbox({ state, wearing, log, now, wake: () => unheard === 0 && speaking.wake() })
-  const lanes = openLanes(8)
+  const lanes = openLanes(now)
+  let protocol = 1
   const system = await makeHands(outbox.tell)
   const puttingAway = openPuttingAway({ hands: system, book, log, node_id: wearing.current().identity.node_id })
   const hands: Hands = {
@@ -77,7 +87,8 @@ export const startAgent = async ({
       return system.provisionUser(...asked)
     },
   }
-  const intake = openIntake({ wearing, book, outbox, lanes, hands, log, now })
+  const intake = openIntake({ wearing, book, outbox, lanes, hands, log, now, speaks: () => protocol })
+  const selfReport = openSelfReport({ hands, lanes, wearing, log, stuck_ms, describe_ms })
   const link = newLink(log, now, { longest_pause_ms, refused_pause_ms })
   let renew_after = Date.parse(wearing.current().identity.renew_after)
   let renewals_failed = 0
@@ -92,6 +103,8 @@ export const startAgent = async ({
     const delivery = answer.status === 200 ? deliveryIn(answer.body) : undefined
     if (!delivery) return link.failed(answer)
     link.answered()
+    if (answer.protocol !== protocol) log('info', 'protocol', { version: answer.protocol ?? 1 })
+    protocol = answer.protocol ?? 1
     speaking.wake()
     const told = Date.parse(delivery.renew_after)
     if (!Number.isNaN(told) && renewals_failed === 0) renew_after = told
@@ -109,7 +122,7 @@ export const startAgent = async ({
     } catch (error) {
       renewals_failed += 1
       renew_after = now().getTime() + pauseAfter(renewals_failed, refused_pause_ms)
-      log('warning', 'certificate_not_renewed', { why: error instanceof Error ? error.message : 'unknown' })
+      log('warning', 'certificate_not_renewed', { why: whyOf(error) })
     }
   }
 
@@ -163,8 +176,11 @@ export const startAgent = async ({
         (error: unknown) => ({ is_drift: false, is_written: error instanceof NotRestored, trouble: failureOf(error), error }),
       )
     if (looked.trouble !== null && looked.trouble !== before) {
-      const why = 'error' in looked && looked.error instanceof Error ? looked.error.message : 'unknown'
-      log('error', 'drift_not_restored', { allocation_id, failure: looked.trouble, why })
+      log('error', 'drift_not_restored', {
+        allocation_id,
+        failure: looked.trouble,
+        why: whyOf('error' in looked ? looked.error : undefined),
+      })
       await outbox.tell({ kind: 'drift_found', at: now().toISOString(), allocation_id, generation, failure: looked.trouble })
     }
     const is_first_written = looked.is_written && known.begun_task?.is_written === false
@@ -187,30 +203,53 @@ export const startAgent = async ({
   }
 
   /** In the lane of its allocation, so that nothing is put back in the midst of a task. */
-  const keepLikeWanted = (allocation_id: string): void => {
-    if (lanes.isBusy(allocation_id)) return
-    lanes.add(allocation_id, async () => {
+  const keepLikeWanted = (allocation_id: string): boolean => {
+    if (lanes.isBusy(allocation_id)) return false
+    lanes.add(allocation_id, 'look_after', async () => {
       const found = book.get(allocation_id)
       const wanted = found && !isGone(found) ? wantedOf(found) : undefined
       if (!found || !wanted) return
       const known = await settled(found)
       await lookAfter(known, known.in_doubt === 'closed' ? closedOf(wanted) : wanted).catch((error: unknown) => {
-        log('error', 'drift_not_judged', { allocation_id, why: error instanceof Error ? error.message : 'unknown' })
+        log('error', 'drift_not_judged', { allocation_id, why: whyOf(error) })
       })
     })
+    return true
   }
 
   const keeping = async (): Promise<void> => {
     while (!isStopping()) {
-      await puttingAway.isDone()
+      // Not waited for: to put away what a former node left takes as long as its homes are large.
+      void puttingAway.isDone()
       for (const { allocation_id } of book.all()) keepLikeWanted(allocation_id.toLowerCase())
       await pause(drift_ms, stopping.signal)
     }
   }
 
-  await puttingAway.isDone()
+  /** What ends at its time does not wait for the next look at all. */
+  const ending = async (): Promise<void> => {
+    const seen_until = new Map<string, number>()
+    while (!isStopping()) {
+      const time = now().getTime()
+      for (const each of book.all()) {
+        const after = seen_until.get(each.allocation_id) ?? time
+        const is_over = endsOf(each).some((end) => end > after && end <= time)
+        // Where it is busy with something else it is seen to when that is done.
+        if (!is_over || keepLikeWanted(each.allocation_id.toLowerCase())) seen_until.set(each.allocation_id, time)
+      }
+      await pause(ends_ms, stopping.signal)
+    }
+  }
+
+  const tellingOfItself = async (): Promise<void> => {
+    while (!isStopping()) {
+      await selfReport.look(link.state().state === 'connected' ? protocol : 1).catch(() => {})
+      await pause(drift_ms, stopping.signal)
+    }
+  }
+
   log('info', 'agent_started', { node_id: wearing.current().identity.node_id, agent_version })
-  const loops = Promise.all([asking(), reporting(), keeping()])
+  const loops = Promise.all([asking(), reporting(), keeping(), ending(), tellingOfItself()])
 
   return {
     status: () => {
@@ -234,16 +273,20 @@ export const startAgent = async ({
           trouble: trouble ?? (in_doubt === 'closed' ? 'not_asked_for' : null),
         })),
         accounts_left: puttingAway.failure(),
+        protocol,
+        stuck: selfReport.stuck(),
+        unenforced: hands.unenforced(),
         waiting: outbox.waiting(),
         refused_tasks: intake.refused(),
       }
     },
     stop: async () => {
       stopping.abort()
-      await lanes.close()
+      const idle = lanes.close()
+      await hands.close()
+      await idle
       await loops
       await Promise.race([outbox.flush(), pause(parting_ms)])
-      await hands.close()
       wearing.close()
       log('info', 'agent_stopped')
     },

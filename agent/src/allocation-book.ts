@@ -1,3 +1,4 @@
+import type { DesiredKey } from '@gatehouse/contract/node-tasks'
 import type { Ended, Wanted } from './hands.ts'
 import type { AllocationState, State } from './state.ts'
 
@@ -34,11 +35,22 @@ export const wantedOf = ({ allocation_id, username, begun, begun_task, applied }
   return { allocation_id, username, generation: begun, ...begun_task }
 }
 
+const ends = new WeakMap<AllocationState, readonly number[]>()
+/** When keys of its account are over. What is kept of an allocation is replaced when it changes, so they are read once. */
+export const endsOf = (state: AllocationState): readonly number[] => {
+  const known = ends.get(state)
+  if (known) return known
+  const { keys = [] } = (wantedOf(state)?.params ?? {}) as { readonly keys?: readonly DesiredKey[] }
+  const found = keys.flatMap(({ expires_at }) => (expires_at === null ? [] : [Date.parse(expires_at)]))
+  ends.set(state, found)
+  return found
+}
+
 /** The same, and nobody in it: the control plane has forgotten it, and would never take anybody out. Account and home stay, for somebody to look. */
 export const closedOf = (wanted: Wanted): Wanted => ({
   ...wanted,
   type: 'allocation.install_authorized_keys',
-  params: { keys: [] },
+  params: { ...wanted.params, keys: [] },
   is_written: false,
 })
 

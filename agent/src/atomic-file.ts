@@ -21,10 +21,11 @@ const sync = async (folder: string): Promise<void> => {
 }
 
 /** The whole new text or the whole old one, whenever the power goes; where nothing else is said, nobody else may read it. */
-export const writeAtomically = async (path: string, text: string, mode = 0o600): Promise<void> => {
+export const writeAtomically = async (path: string, text: string, mode = 0o600, gid?: number): Promise<void> => {
   const part = `${path}.${randomBytes(8).toString('hex')}.part`
   const handle = await open(part, 'wx', 0o600)
   try {
+    if (gid !== undefined) await handle.chown(0, gid)
     // The mode of a new file is cut by the umask.
     if (mode !== 0o600) await handle.chmod(mode)
     await handle.writeFile(text)

@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:https'
+import { node_protocol, node_protocol_header, nodeProtocolOf } from '@gatehouse/contract/node-protocol'
 
 /** What is shown to the door, and by which authority the door is believed. */
 export interface Showing {
@@ -21,6 +22,8 @@ export interface Answer {
   readonly status: number
   readonly body: unknown
   readonly retry_after_seconds: number | undefined
+  /** Which version of the nodes' protocol both sides speak. A control plane that says nothing of it speaks the first. */
+  readonly protocol?: number
 }
 
 /** The control plane as a node reaches it. Fails where no answer came, which says nothing about whether it was heard. */
@@ -56,6 +59,7 @@ export const openDoor = ({ url, authority, key, certificate }: Showing): Door =>
       const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
       const headers = {
         accept: 'application/json',
+        [node_protocol_header]: `${node_protocol}`,
         ...(bytes ? { 'content-type': 'application/json', 'content-length': bytes.length } : {}),
         ...(idempotency_key ? { 'idempotency-key': idempotency_key } : {}),
       }
@@ -80,7 +84,8 @@ export const openDoor = ({ url, authority, key, certificate }: Showing): Door =>
           const seconds = Number(response.headers['retry-after'])
           const retry_after_seconds = Number.isFinite(seconds) && seconds > 0 ? seconds : undefined
           const text = Buffer.concat(chunks).toString('utf8')
-          end(() => resolve({ status: response.statusCode ?? 0, body: parsed(text), retry_after_seconds }))
+          const protocol = nodeProtocolOf(response.headers[node_protocol_header]) ?? 1
+          end(() => resolve({ status: response.statusCode ?? 0, body: parsed(text), retry_after_seconds, protocol }))
         })
       })
       asked.end(bytes)

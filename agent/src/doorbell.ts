@@ -32,37 +32,50 @@ const listening = (server: Server, path: string): Promise<void> =>
 const closing = (server: Server): Promise<void> => new Promise((resolve) => server.close(() => resolve()))
 
 /**
- * Two agents on one state would undo each other's work. The kernel holds the lock for whoever has the file open, gives it to nobody else at
+ * Two agents on one machine would undo each other's work, whatever state each has: the lock is the machine's, and the state's. The kernel holds the lock for whoever has the file open, gives it to nobody else at
  * the same moment, and takes it back when that process dies, however it dies. `flock` locks the file that it is handed, not itself. A
  * socket without a file would do as well, but every account of the machine could take its name first, and keep the agent from starting.
  */
-const holdAlone = (folder: string): number => {
-  const file = openSync(join(folder, 'agent.lock'), constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
+const holdFile = (path: string): number => {
+  const file = openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600)
   const { status, error } = spawnSync('flock', ['--nonblock', '3'], { stdio: ['ignore', 'ignore', 'ignore', file] })
   if (status === 0) return file
   closeSync(file)
   throw new Error(
     error || status !== 1
-      ? 'the state cannot be locked; is flock (util-linux) there?'
-      : 'an agent runs on this state already; stop it first',
+      ? `${path} cannot be locked; is flock (util-linux) there?`
+      : 'an agent runs on this machine already; stop it first',
   )
+}
+const holdAlone = (folder: string, lock_file: string | undefined): (() => void) => {
+  const held = [lock_file === undefined ? undefined : holdFile(lock_file)]
+  const release = () => {
+    for (const each of held) if (each !== undefined) closeSync(each)
+  }
+  try {
+    held.push(holdFile(join(folder, 'agent.lock')))
+  } catch (error) {
+    release()
+    throw error
+  }
+  return release
 }
 
 /** For as long as something is done with the state that no agent may do meanwhile. */
-export const withStateAlone = async <T>(folder: string, act: () => Promise<T>): Promise<T> => {
+export const withStateAlone = async <T>(folder: string, lock_file: string | undefined, act: () => Promise<T>): Promise<T> => {
   await ownFolder(folder)
-  const held = holdAlone(folder)
+  const release = holdAlone(folder, lock_file)
   try {
     return await act()
   } finally {
-    closeSync(held)
+    release()
   }
 }
 
 /** Answers whoever asks how it goes. */
-export const hangDoorbell = async (folder: string, answer: () => string): Promise<() => Promise<void>> => {
+export const hangDoorbell = async (folder: string, lock_file: string | undefined, answer: () => string): Promise<() => Promise<void>> => {
   await ownFolder(folder)
-  const held = holdAlone(folder)
+  const release = holdAlone(folder, lock_file)
   const server = createServer((socket) => {
     socket.once('error', () => {})
     socket.end(answer())
@@ -75,11 +88,11 @@ export const hangDoorbell = async (folder: string, answer: () => string): Promis
       if (!isFull(error)) throw error
     })
   } catch (error) {
-    closeSync(held)
+    release()
     throw error
   }
   return async () => {
     await closing(server)
-    closeSync(held)
+    release()
   }
 }

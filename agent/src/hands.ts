@@ -1,9 +1,12 @@
+import type { NodeDescription } from '@gatehouse/contract/node-description'
 import type { NodeEvent } from '@gatehouse/contract/node-events'
 import type { TaskParams, TaskResult, TaskType } from '@gatehouse/contract/node-tasks'
 
 export type Receipt = NonNullable<TaskResult['receipt']>
 /** What the hands have to say of what they did; which generation it was is said by whoever sent them. */
 export type Done = Omit<Receipt, 'applied_generation' | 'drift_found'>
+/** What ran, or was to run, as an account without anybody having come in for it. */
+export type Leftover = NonNullable<Receipt['leftovers']>[number]
 
 export type Ended = NonNullable<Receipt['sessions_ended']>
 /** Called with what was ended as soon as it was, so that it is known whatever becomes of the rest. Never rejects. */
@@ -40,6 +43,15 @@ export class HandsFailed extends Error {
   }
 }
 
+/** We are stopped amid something long that is gone on with when it is asked for again: it has neither failed nor been done. */
+export class Interrupted extends Error {}
+
+/** Why it failed, for a person: the words of what failed underneath, where there are some; the word itself is said beside it. */
+export const whyOf = (error: unknown): string => {
+  if (!(error instanceof Error)) return 'unknown'
+  return error instanceof HandsFailed && error.cause instanceof Error ? whyOf(error.cause) : error.message
+}
+
 /** Looking after an account, all was done that could be, and something is still other than it should be. */
 export class NotRestored extends HandsFailed {}
 
@@ -67,6 +79,10 @@ export interface Hands {
    * we are now, null where nobody is to be told.
    */
   readonly putAway: (node_id: string | null, isKept: (account: Managed) => boolean) => Promise<readonly Managed[]>
+  /** What the machine has, and where its sshd is reached. */
+  readonly describe: () => Promise<NodeDescription>
+  /** What of what was asked for the kernel of this machine cannot hold an account to. */
+  readonly unenforced: () => readonly string[]
   readonly close: () => Promise<void>
 }
 

@@ -65,8 +65,8 @@ const node = async (changed: (book: AllocationBook) => AllocationBook = (book) =
     probe: async () => ({}),
   } as Partial<Hands> as Hands
   const book = changed(await openAllocationBook(state, now()))
-  const lanes = openLanes(8)
-  const intake = openIntake({ wearing, book, outbox, lanes, hands, log, now })
+  const lanes = openLanes(now)
+  const intake = openIntake({ wearing, book, outbox, lanes, hands, log, now, speaks: () => 2 })
   return {
     sets,
     said,

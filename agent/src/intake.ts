@@ -1,4 +1,4 @@
-import type { SignedTask, TaskSigner, TaskType } from '@gatehouse/contract/node-tasks'
+import type { SignedTask, TaskResult, TaskSigner, TaskType } from '@gatehouse/contract/node-tasks'
 import { refusalOf, type TaskRefusal } from '@gatehouse/contract/verify-task'
 import type { AllocationBook } from './allocation-book.ts'
 import type { Hands } from './hands.ts'
@@ -35,6 +35,8 @@ interface Parts {
   readonly hands: Hands
   readonly log: Log
   readonly now: () => Date
+  /** Which version of the protocol the control plane speaks. */
+  readonly speaks: () => number
 }
 
 export interface Refused {
@@ -51,6 +53,13 @@ export interface Intake {
 /** What the control plane signed and we do not understand is answered; what it did not sign, or no longer means, is not. */
 const isAnswered = (refusal: TaskRefusal): refusal is 'unknown_type' | 'bad_params' =>
   refusal === 'unknown_type' || refusal === 'bad_params'
+
+/** An older control plane refuses a report that says more than it knows of. */
+const withoutLeftovers = (result: TaskResult): TaskResult => {
+  if (!result.receipt?.leftovers) return result
+  const { leftovers: _, ...receipt } = result.receipt
+  return { ...result, receipt }
+}
 
 /** Where tasks come in: each is verified, and those that are new go to their lanes. */
 export const openIntake = (parts: Parts): Intake => {
@@ -78,7 +87,7 @@ export const openIntake = (parts: Parts): Intake => {
   const perform = async (task: VerifiedTask): Promise<void> => {
     try {
       const result = await performTask(parts, task)
-      await outbox.report(task.task_id, result)
+      await outbox.report(task.task_id, parts.speaks() >= 2 ? result : withoutLeftovers(result))
       if (result.outcome === 'completed') await dropEnded(task)
     } catch (error) {
       // Nothing was reported: it comes again.
@@ -104,7 +113,7 @@ export const openIntake = (parts: Parts): Intake => {
         if (under_way.has(verified.task_id) || (await outbox.repeat(verified.task_id))) continue
         under_way.add(verified.task_id)
         const { allocation_id } = verified.params as { allocation_id?: string }
-        lanes.add(allocation_id?.toLowerCase() ?? verified.task_id, () => perform(verified))
+        lanes.add(allocation_id?.toLowerCase() ?? verified.task_id, verified.type, () => perform(verified))
       }
     },
     refused: () => refused,

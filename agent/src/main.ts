@@ -6,6 +6,7 @@ import { enrol } from './enrol.ts'
 import { HandsFailed } from './hands.ts'
 import { logTo } from './log.ts'
 import { type Command, readCommand, usage } from './settings.ts'
+import { nodeOfMachine } from './ssh/layout.ts'
 import { realHands } from './ssh/real-hands.ts'
 import { prepareSshd } from './ssh/sshd.ts'
 import { openState } from './state.ts'
@@ -15,17 +16,19 @@ import { agent_version } from './version.ts'
 const log = logTo((line) => process.stderr.write(line))
 const say = (text: string) => process.stdout.write(text)
 
-const enrolNode = async ({ settings: { state_dir, url }, token_file }: Command): Promise<void> => {
+const enrolNode = async ({ settings: { state_dir, url, layout }, token_file }: Command): Promise<void> => {
   if (token_file === undefined)
     throw new Error('enrol needs --token-file; a token on the command line is seen by everybody on this machine')
   const text = readFileSync(token_file === '-' ? 0 : token_file, 'utf8')
-  const { node_id, expires_at } = await withStateAlone(state_dir, async () => enrol(await openState(state_dir), text, url))
+  const { node_id, expires_at } = await withStateAlone(state_dir, layout.lock_file, async () =>
+    enrol(await openState(state_dir), text, url),
+  )
   say(`This machine is node ${node_id}. Its certificate lasts until ${expires_at} and is renewed by the running agent.\n`)
 }
 
 const runAgent = async ({ settings: { state_dir, layout, url } }: Command): Promise<void> => {
   let agent: RunningAgent | undefined
-  const takeDown = await hangDoorbell(state_dir, () => JSON.stringify(agent?.status() ?? null))
+  const takeDown = await hangDoorbell(state_dir, layout.lock_file, () => JSON.stringify(agent?.status() ?? null))
   const signalled = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve())
   })
@@ -43,8 +46,14 @@ const runAgent = async ({ settings: { state_dir, layout, url } }: Command): Prom
   }
 }
 
-const clearMachine = async ({ settings: { state_dir, layout } }: Command): Promise<void> => {
-  const away = await withStateAlone(state_dir, async () => clear(state_dir, await realHands(layout)(async () => {})))
+const clearMachine = async ({ settings: { state_dir, layout }, node_id }: Command): Promise<void> => {
+  const away = await withStateAlone(state_dir, layout.lock_file, async () =>
+    clear(state_dir, {
+      hands: async () => realHands(layout)(async () => {}),
+      machines_node: await nodeOfMachine(layout),
+      named_node: node_id,
+    }),
+  )
   for (const { username, allocation_id } of away) say(`${username} is gone (allocation ${allocation_id}).\n`)
   say('No managed account is left, and this machine is no node any more.\n')
 }

@@ -31,6 +31,8 @@ const willing: Hands = {
   probe: async () => ({ facts: { a: 'b' } }),
   drift: async () => false,
   putAway: async () => [],
+  describe: async () => ({ devices: [], shared_devices: [], ssh_host: 'paper', ssh_port: 22, ssh_host_keys: [] }),
+  unenforced: () => [],
   close: async () => {},
 }
 const perform = (given: VerifiedTask, hands: Hands = willing) => performTask({ hands, book, log: () => {}, now }, given)

@@ -2,7 +2,7 @@ import { applyOrder } from '@gatehouse/contract/apply-order'
 import type { DesiredKey, SignedTask, TaskParams, TaskResult, TaskType } from '@gatehouse/contract/node-tasks'
 import { type AllocationBook, isGone, together } from './allocation-book.ts'
 import { isFull } from './atomic-file.ts'
-import { type Done, type Ended, type Hands, HandsFailed, type KeepEnded, type Receipt } from './hands.ts'
+import { type Done, type Ended, type Hands, HandsFailed, Interrupted, type KeepEnded, type Receipt, whyOf } from './hands.ts'
 import type { Log } from './log.ts'
 import type { AllocationState } from './state.ts'
 
@@ -69,7 +69,7 @@ export const performTask = async ({ hands, book, log, now }: Performing, task: V
   const { task_id, type, params, generation } = task
   const told = { task_id, type, generation }
   const failed = (error: unknown, applied_generation: number, ended: Ended = []): TaskResult => {
-    log('error', 'task_failed', { ...told, failure: failureOf(error), why: error instanceof Error ? error.message : 'unknown' })
+    log('error', 'task_failed', { ...told, failure: failureOf(error), why: whyOf(error) })
     return {
       outcome: 'failed',
       generation,
@@ -120,6 +120,7 @@ export const performTask = async ({ hands, book, log, now }: Performing, task: V
   try {
     done = await askHands(hands, task, keepEnded)
   } catch (error) {
+    if (error instanceof Interrupted) throw error
     return failed(error, applied_generation, begun.ended)
   }
   const applied = { type, generation, params, task_id, at: now().toISOString() }

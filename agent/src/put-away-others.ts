@@ -1,5 +1,5 @@
 import { type AllocationBook, isGone } from './allocation-book.ts'
-import type { Hands, Managed } from './hands.ts'
+import { type Hands, type Managed, whyOf } from './hands.ts'
 import type { Log } from './log.ts'
 import { failureOf } from './perform-task.ts'
 
@@ -37,7 +37,7 @@ export const openPuttingAway = ({ hands, book, log, node_id }: Parts): PuttingAw
       failure = null
     } catch (error) {
       const word = failureOf(error)
-      if (word !== failure) log('error', 'accounts_left', { failure: word, why: error instanceof Error ? error.message : 'unknown' })
+      if (word !== failure) log('error', 'accounts_left', { failure: word, why: whyOf(error) })
       failure = word
     }
     return is_done

@@ -17,6 +17,8 @@ export interface Command {
   readonly settings: Settings
   readonly token_file: string | undefined
   readonly is_json: boolean
+  /** Of the machine to be cleared, where its state is lost. */
+  readonly node_id: string | undefined
 }
 
 export const usage = `gatehouse-agent: the hands of a Gatehouse node
@@ -25,10 +27,11 @@ export const usage = `gatehouse-agent: the hands of a Gatehouse node
   gatehouse-agent prepare                   tell sshd and PAM of managed accounts; once, and after each update
   gatehouse-agent run                       perform what the control plane asks for, until stopped
   gatehouse-agent status [--json]           what the running agent knows
-  gatehouse-agent clear                     for a machine that is a node no more: takes away every managed account with its home, and the state
+  gatehouse-agent clear                     for a machine that is a node no more: takes away every managed account with its home, and the state;
+                                            --node ID where the state is lost
   gatehouse-agent version
 
-  --config FILE   settings as JSON (${usual_file} if it is there): state_dir, url, layout
+  --config FILE   settings as JSON (${usual_file} if it is there): state_dir, url, ssh_host, devices, layout
   --state DIR     where keys, certificate and what was applied are kept (/var/lib/gatehouse-agent)
   --url URL       where the nodes' door is, if not where the token says
 `
@@ -36,10 +39,12 @@ export const usage = `gatehouse-agent: the hands of a Gatehouse node
 interface SettingsFile {
   readonly state_dir?: string
   readonly url?: string
+  readonly ssh_host?: string
+  readonly devices?: Partial<Layout['devices']>
   readonly layout?: Partial<Omit<Layout, 'sshd'>> & { readonly sshd?: Partial<Layout['sshd']> }
 }
 
-const known = new Set(['state_dir', 'url', 'layout'])
+const known = new Set(['state_dir', 'url', 'ssh_host', 'devices', 'layout'])
 
 const readSettings = (file: string | undefined): SettingsFile => {
   let text: string
@@ -73,12 +78,20 @@ export const readCommand = (args: readonly string[]): Command => {
     url: { type: 'string' },
     'token-file': { type: 'string' },
     json: { type: 'boolean' },
+    node: { type: 'string' },
   } as const
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
   const [verb, ...rest] = positionals
   if (verb === undefined || rest.length > 0) throw new Error('which command?')
   const file = readSettings(values.config)
-  const layout = { ...usualLayout, ...file.layout, sshd: { ...usualLayout.sshd, ...file.layout?.sshd } }
+  const { ssh_host, devices } = file
+  const layout: Layout = {
+    ...usualLayout,
+    ...file.layout,
+    sshd: { ...usualLayout.sshd, ...file.layout?.sshd },
+    ...(ssh_host === undefined ? {} : { ssh_host }),
+    ...(devices === undefined ? {} : { devices: { ...usualLayout.devices, ...devices } }),
+  }
   return {
     verb,
     settings: {
@@ -88,5 +101,6 @@ export const readCommand = (args: readonly string[]): Command => {
     },
     token_file: values['token-file'],
     is_json: values.json ?? false,
+    node_id: values.node,
   }
 }

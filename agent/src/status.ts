@@ -1,3 +1,4 @@
+import type { StuckStep } from '@gatehouse/contract/node-description'
 import type { Refused } from './intake.ts'
 import type { LinkState } from './link.ts'
 
@@ -22,6 +23,12 @@ export interface AgentStatus {
   }[]
   /** Why accounts of a former node could not be put away; null: there are none. */
   readonly accounts_left: string | null
+  /** The version of the nodes' protocol that is spoken. */
+  readonly protocol: number
+  /** Steps that have taken longer than a minute. */
+  readonly stuck: readonly StuckStep[]
+  /** Bounds that the kernel of this machine cannot hold accounts to. */
+  readonly unenforced: readonly string[]
   readonly waiting: { readonly reports: number; readonly events: number }
   readonly refused_tasks: Refused
 }
@@ -40,6 +47,11 @@ export const sentencesOf = (status: AgentStatus): string => {
     `signers         ${signers.length === 0 ? 'none known yet' : signers.join(', ')}`,
     `to be told      ${waiting.reports} reports, ${waiting.events} events`,
     `refused tasks   ${refused_tasks.count}${refused_tasks.last ? `, the last at ${refused_tasks.last.at}: ${refused_tasks.last.reason}` : ''}`,
+    `protocol        ${status.protocol}`,
+    `not enforced    ${status.unenforced.length === 0 ? 'nothing' : `${status.unenforced.join(', ')}: this machine cannot`}`,
+    ...status.stuck.map(
+      ({ step, allocation_id, since }) => `STUCK           ${step}${allocation_id === null ? '' : ` of ${allocation_id}`} since ${since}`,
+    ),
     `allocations     ${allocations.length}`,
     ...allocations.map(({ allocation_id, username, generation_begun, generation_applied, type, drift_found_at, trouble }) => {
       const unfinished = generation_begun === generation_applied ? '' : `, ${generation_begun} begun and not finished`

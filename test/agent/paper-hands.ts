@@ -59,6 +59,8 @@ export const paperHands = (folder: string, changed: (hands: Hands) => Hands = (h
         for (const { username } of others) await removeDurably(fileOf(folder, username))
         return others
       },
+      describe: async () => ({ devices: [], shared_devices: [], ssh_host: 'paper', ssh_port: 22, ssh_host_keys: [] }),
+      unenforced: () => [],
       close: async () => {},
     })
   }

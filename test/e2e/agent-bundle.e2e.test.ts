@@ -42,6 +42,8 @@ const layout = {
   hook: join(folder, 'hook'),
   homes_dir: join(folder, 'homes'),
   group: 'nogroup',
+  lock_file: join(folder, 'machine.lock'),
+  deny_files: [],
   sshd: { program: join(folder, 'no-sshd') },
 }
 writeFileSync(config, JSON.stringify({ state_dir: state, layout }))
@@ -88,8 +90,11 @@ test('SG-22 one file enrols, runs and answers on the system’s own Node, with n
       interval: 200,
     },
   )
-  expect(await ask('run')).toMatchObject({ code: 1, stderr: expect.stringContaining('an agent runs on this state already') })
-  expect(await enrol(node.token)).toMatchObject({ code: 1, said: 'gatehouse-agent: an agent runs on this state already; stop it first\n' })
+  expect(await ask('run')).toMatchObject({ code: 1, stderr: expect.stringContaining('an agent runs on this machine already') })
+  expect(await enrol(node.token)).toMatchObject({
+    code: 1,
+    said: 'gatehouse-agent: an agent runs on this machine already; stop it first\n',
+  })
 
   const { body: task } = await live.call('ada', 'POST', `/api/v1/admin/nodes/${node.id}/probe`)
   await vi.waitFor(

@@ -249,7 +249,7 @@ describe.skipIf(!hasPart('sshd'))('who logs in to an account of a node (needs ss
       act()
       expect(await account.drift()).toBe(true)
       expect(stage.told.at(-1)).toMatchObject({ kind: 'drift_restored', found, allocation_id: account.allocation_id })
-      expect(await driftOf(file, text)).toBeNull()
+      expect(await driftOf(file, text, (await findAccount(account.username))!.gid)).toBeNull()
       expect(await account.drift()).toBe(false)
     }
     expect(readFileSync(elsewhere, 'utf8')).toBe(`${strange.line}\n`)

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TaskParams } from '@gatehouse/contract/node-tasks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findAccount } from '../../agent/src/ssh/account.ts'
 import { keysText } from '../../agent/src/ssh/keys-file.ts'
 import { hasPart } from '../../tools/test/parts.ts'
 import { logIn, type Pair } from '../ssh/client.ts'
@@ -59,7 +60,7 @@ describe.skipIf(!hasPart('sshd'))('a writer of keys that is killed (needs sshd)'
     async (step) => {
       const { found, who, both, one, set } = await killAt(step)
       expect([both, one]).toContain(found)
-      expect(who).toEqual([0, 0, 0o644])
+      expect(who).toEqual([0, (await findAccount(account.username))!.gid, 0o640])
       expect(found).toBe(steps.indexOf(step) < steps.indexOf('after it has its name') ? both : one)
       await account.install(set)
       expect(readFileSync(join(stage.sshd.layout.keys_dir, account.username), 'utf8')).toBe(one)

@@ -1,24 +1,18 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes, randomInt } from 'node:crypto'
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ownGroups } from '../../agent/src/ssh/cgroup.ts'
 import type { Layout } from '../../agent/src/ssh/layout.ts'
 import { freePort } from '../../server/src/ground/db/embedded/free-port.ts'
+
+/** A hundred that no other test has. */
+const numbersOfOurOwn = () => {
+  const first_uid = 300_000 + randomInt(600_000) * 100
+  return { first_uid, end_uid: first_uid + 100, second_uid: first_uid + 100 }
+}
 
 const listens = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
@@ -70,8 +64,12 @@ export const privateSshd = async (changed: Partial<Layout> = {}): Promise<Privat
     hook: join(folder, 'hook'),
     homes_dir: join(folder, 'homes'),
     group: name,
+    lock_file: join(folder, 'agent.lock'),
+    deny_files: ['cron.deny', 'at.deny'].map((each) => join(folder, each)),
     sshd: { program, config, drop_in: join(folder, 'drop-in.conf'), pam, pid_file },
-    first_uid: 300_000 + randomInt(600_000) * 100,
+    devices: { own: [], shared: [] },
+    ssh_host: null,
+    ...numbersOfOurOwn(),
     ...changed,
   }
   const settings = [
@@ -125,13 +123,10 @@ const removeAccounts = ({ homes_dir, cgroup_dir, group }: Layout): void => {
     }
   }
   if (cgroup_dir !== null && existsSync(cgroup_dir)) {
-    for (const each of readdirSync(cgroup_dir, { withFileTypes: true }).filter((entry) => entry.isDirectory())) {
-      writeFileSync(join(cgroup_dir, each.name, 'cgroup.kill'), '1')
-      for (let round = 0; round < 100 && readFileSync(join(cgroup_dir, each.name, 'cgroup.procs'), 'utf8') !== ''; round += 1)
-        execFileSync('/usr/bin/sleep', ['0.02'])
-      rmdirSync(join(cgroup_dir, each.name))
-    }
-    rmdirSync(cgroup_dir)
+    writeFileSync(join(cgroup_dir, 'cgroup.kill'), '1')
+    for (let round = 0; round < 100 && readFileSync(join(cgroup_dir, 'cgroup.events'), 'utf8').includes('populated 1'); round += 1)
+      execFileSync('/usr/bin/sleep', ['0.02'])
+    execFileSync('/usr/bin/find', [cgroup_dir, '-depth', '-type', 'd', '-exec', 'rmdir', '{}', ';'])
   }
   const accounts = readFileSync('/etc/passwd', 'utf8')
     .split('\n')

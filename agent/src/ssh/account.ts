@@ -1,11 +1,9 @@
-import { lstat, readdir, readFile, rm } from 'node:fs/promises'
+import { lstat, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { writeAtomically } from '../atomic-file.ts'
 import { HandsFailed } from '../hands.ts'
 import { isUsername, type Layout, requireUsername } from './layout.ts'
-import { removeLeftovers, removeTree } from './leftovers.ts'
-import { allProcesses, endProcess } from './processes.ts'
 import { type Ran, run } from './system.ts'
 
 export interface Account {
@@ -63,14 +61,14 @@ export const findOurs = async (username: string, allocation_id: string): Promise
 
 /** The list of accounts is changed by one at a time: two that are made at once must not get the same number. */
 let changing: Promise<unknown> = Promise.resolve()
-const alone = <T>(act: () => Promise<T>): Promise<T> => {
+export const alone = <T>(act: () => Promise<T>): Promise<T> => {
   const done = changing.then(act, act)
   changing = done.catch(() => {})
   return done
 }
 
 /** Somebody else may be at the same list, and holds it for moments. */
-const change = async (failure: string, program: string, args: readonly string[]): Promise<void> => {
+export const change = async (failure: string, program: string, args: readonly string[]): Promise<void> => {
   let ran: Ran | undefined
   for (let round = 0; round < 20; round += 1) {
     ran = await run(program, args)
@@ -89,7 +87,7 @@ const lentNumbers = async (list: string): Promise<{ readonly first: number; read
   }))
 
 /** The next number that no account and no account's group has had: kept beside the keys, so that it outlives every account. */
-const nextUid = async ({ keys_dir, first_uid }: Layout): Promise<number> => {
+const nextUid = async ({ keys_dir, first_uid, end_uid, second_uid }: Layout): Promise<number> => {
   const path = join(keys_dir, '.next-uid')
   const kept = Number(await readFile(path, 'utf8').catch(() => ''))
   let uid = Number.isInteger(kept) && kept >= first_uid ? kept : first_uid
@@ -97,7 +95,7 @@ const nextUid = async ({ keys_dir, first_uid }: Layout): Promise<number> => {
   // What is one account's within its containers must not be another's outside of them.
   const lent = [...(await lentNumbers('/etc/subuid')), ...(await lentNumbers('/etc/subgid'))]
   for (let from: number | undefined = uid; from !== undefined; ) {
-    uid = from
+    uid = from >= end_uid && from < second_uid ? second_uid : from
     const range = lent.find(({ first, after }) => uid >= first && uid < after)
     from = range?.after ?? ((await isTaken('passwd')) || (await isTaken('group')) ? uid + 1 : undefined)
   }
@@ -111,7 +109,7 @@ export const ensureGroup = async ({ group }: Layout): Promise<void> => {
 }
 
 /** An account's own group, where a crash has left it without its account, or the system does not take it away by itself. */
-const removeGroup = async ({ first_uid }: Layout, username: string): Promise<void> => {
+export const removeGroup = async ({ first_uid }: Layout, username: string): Promise<void> => {
   const { code, stdout } = await run('/usr/bin/getent', ['group', username])
   if (code !== 0) return
   if (!(Number(stdout.split(':')[2]) >= first_uid)) throw new HandsFailed('username_taken')
@@ -143,64 +141,5 @@ export const ensureAccount = async (layout: Layout, username: string, allocation
       ...['--shell', '/bin/bash', '--comment', `gatehouse allocation ${allocation_id}`, '--password', '*', username],
     ])
     return { username, uid, gid: uid, home, allocation_id }
-  })
-}
-
-/** All that runs as the account, whoever started it. */
-const endProcessesOf = async ({ first_uid }: Layout, uid: number): Promise<void> => {
-  // Sent by the account itself to all that is its own: none of it can start another meanwhile. Never by a number that is not of ours.
-  if (!(uid >= first_uid && first_uid >= 1000)) throw new HandsFailed('not_a_managed_account')
-  for (let round = 0; round < 100; round += 1) {
-    if (!(await allProcesses()).some((each) => each.uid === uid)) return
-    const { code } = await run('/usr/bin/kill', ['-KILL', '--', '-1'], { uid, gid: uid })
-    // Where there is no process to be had for it, one by one.
-    if (code === 255) for (const each of (await allProcesses()).filter((one) => one.uid === uid)) endProcess(each.pid)
-    await pause(20)
-  }
-  throw new HandsFailed('processes_not_ended')
-}
-
-const plan_folders = ['/var/spool/cron/crontabs', '/var/spool/cron', '/var/lib/systemd/linger']
-const jobs = ['/var/spool/cron/atjobs', '/var/spool/at']
-
-/** Whether something of it runs, or is to run without anybody coming in. */
-export const mayRunOn = async ({ username, uid }: Pick<Account, 'username' | 'uid'>): Promise<boolean> => {
-  if ((await allProcesses()).some((each) => each.uid === uid)) return true
-  const isTheirs = (path: string) =>
-    lstat(path).then(
-      (found) => found.uid === uid,
-      () => false,
-    )
-  const queued = (
-    await Promise.all(jobs.map(async (folder) => (await readdir(folder).catch(() => [])).map((name) => join(folder, name))))
-  ).flat()
-  const plans = await Promise.all([...plan_folders.map((folder) => isThere(join(folder, username))), ...queued.map(isTheirs)])
-  return plans.includes(true)
-}
-
-/** Its time plans, and its leave to run while nobody is logged in, would start it again. */
-const removePlans = async (username: string): Promise<void> => {
-  for (const folder of plan_folders) await rm(join(folder, username), { force: true }).catch(() => {})
-}
-
-/** After this nothing of it runs, and nobody has its name, its number or its home. */
-export const removeAccount = async (layout: Layout, { username, uid, gid, home }: Account): Promise<void> => {
-  // Locked before the processes end: none can begin through another door meanwhile.
-  const lock = alone(() =>
-    change('account_not_locked', '/usr/sbin/usermod', ['--expiredate', '1', '--shell', '/usr/sbin/nologin', username]),
-  )
-  await lock.catch(() => {})
-  await removePlans(username)
-  await endProcessesOf(layout, uid)
-  // What runs ends all the same; but the rest is for an account that nobody can use.
-  await lock
-  // A plan may have been made by what ran until now.
-  await removePlans(username)
-  // Before the name is gone: a crash in between must find its way back here. The account's own word for its home is not taken.
-  if (home === join(layout.homes_dir, username)) await removeTree(home)
-  await removeLeftovers({ uid, gid: gid >= layout.first_uid ? gid : null })
-  await alone(async () => {
-    await change('account_not_removed', '/usr/sbin/userdel', [username])
-    await removeGroup(layout, username)
   })
 }

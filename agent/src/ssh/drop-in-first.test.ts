@@ -1,22 +1,46 @@
+import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
-import { isMatchedBefore, matchesBeside } from './sshd.ts'
+import { isMatchedBefore } from './sshd-includes.ts'
 
-test.for([
-  ['Include /etc/ssh/sshd_config.d/*.conf\nMatch Address 10.0.0.0/8\n', false],
-  ['# Match all\ninclude "sshd_config.d/*.conf"\nMatch all\n', false],
-  ['Match Address 10.0.0.0/8\n  AuthorizedKeysFile /tmp/k\nMatch all\nInclude /etc/ssh/sshd_config.d/*.conf\n', true],
-] as const)('SG-15 nothing speaks of some addresses before our file does: %s', ([config, is_before]) => {
-  expect(isMatchedBefore(config, '/etc/ssh/sshd_config.d/00-gatehouse.conf')).toBe(is_before)
+const drop_in = '/etc/ssh/sshd_config.d/00-gatehouse.conf'
+const main = '/etc/ssh/sshd_config'
+/** Whether somebody is spoken of before our file, where these are the files that sshd reads. */
+const isBefore = (texts: Record<string, string>) => {
+  const all: Record<string, string> = { [drop_in]: 'Match Group gatehouse-managed\n', ...texts }
+  return isMatchedBefore(main, drop_in, {
+    read: (path) => all[path] ?? '',
+    names: (folder) =>
+      Object.keys(all)
+        .filter((path) => dirname(path) === folder)
+        .map((path) => path.slice(folder.length + 1)),
+  })
+}
+const usual = 'Include /etc/ssh/sshd_config.d/*.conf\n'
+
+test('SG-15 what speaks of somebody before our file would be taken first: it is found, wherever it stands', () => {
+  expect(isBefore({ [main]: `${usual}Match User git\n  PermitTTY no\n` })).toBe(false)
+  expect(isBefore({ [main]: `Match Address 10.0.0.0/8\n  AuthorizedKeysFile /keys/%u\nMatch all\n${usual}` })).toBe(true)
+  expect(isBefore({ [main]: `  match user git\n${usual.replace('Include', 'include')}` })).toBe(true)
+  expect(isBefore({ [main]: `Include "${drop_in}"\nMatch User git\n` })).toBe(false)
+  expect(isBefore({ [main]: 'Match User git\nInclude /elsewhere/*.conf\n' })).toBe(false)
 })
 
-test('SG-15 nor does a file beside ours that sshd reads before it', () => {
-  const files: Record<string, string> = {
-    '00-first.conf': 'PasswordAuthentication no\n  match Address 10.0.0.0/8\n  AuthorizedKeysFile .ssh/authorized_keys\n',
-    '00-gatehouse.conf': 'Match Group gatehouse-managed\n',
-    '50-cloud-init.conf': 'Match Address 10.0.0.0/8\n',
-    README: 'Match all',
+test('SG-15 the same of files beside ours, in the order of their names', () => {
+  const beside = (name: string, text: string) => isBefore({ [main]: usual, [`/etc/ssh/sshd_config.d/${name}`]: text })
+  expect(beside('00-a.conf', 'X11Forwarding no\n')).toBe(false)
+  expect(beside('00-a.conf', 'X11Forwarding no\n  Match Address 10.0.0.0/8\n')).toBe(true)
+  expect(beside('10-later.conf', 'Match Address 10.0.0.0/8\n')).toBe(false)
+  expect(beside('00-a.txt', 'Match Address 10.0.0.0/8\n')).toBe(false)
+})
+
+test('SG-26 the same of files that those bring in, however deep, also by names beside sshd’s own', () => {
+  const deep = {
+    [main]: usual,
+    '/etc/ssh/sshd_config.d/00-a.conf': 'Include more/*.conf\n',
+    '/etc/ssh/more/x.conf': 'Include /opt/site/ssh\n',
   }
-  const read = (name: string) => files[name]!
-  expect(matchesBeside(Object.keys(files), '00-gatehouse.conf', read)).toBe(true)
-  expect(matchesBeside(Object.keys(files).slice(1), '00-gatehouse.conf', read)).toBe(false)
+  expect(isBefore({ ...deep, '/opt/site/ssh': 'PermitRootLogin no\n' })).toBe(false)
+  expect(isBefore({ ...deep, '/opt/site/ssh': 'Match Address 10.0.0.0/8\n' })).toBe(true)
+  // One that brings in itself comes to an end.
+  expect(isBefore({ ...deep, '/opt/site/ssh': 'Include /opt/site/ssh\n' })).toBe(false)
 })

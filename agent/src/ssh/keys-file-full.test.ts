@@ -24,16 +24,16 @@ describe.skipIf(process.getuid?.() !== 0)('the file of keys on a full disk', () 
 
   test('SG-15 a key that is to go goes, and that it was not all done is said', async () => {
     const path = full('# generation 1\nmine\ntheirs\n')
-    await expect(writeKeysFile(path, '# generation 2\nmine\n')).rejects.toThrow('disk_full')
+    await expect(writeKeysFile(path, '# generation 2\nmine\n', 0)).rejects.toThrow('disk_full')
     expect(existsSync(path)).toBe(false)
     // What went made room.
-    await writeKeysFile(path, '# generation 2\nmine\n')
+    await writeKeysFile(path, '# generation 2\nmine\n', 0)
     expect(readFileSync(path, 'utf8')).toContain('mine')
   })
 
   test('SG-15 who fills a disk does not keep others out by it: where nothing is to go, all stays', async () => {
     const path = full('# generation 1\nmine\n')
-    await expect(writeKeysFile(path, '# generation 2\nmine\ntheirs\n')).rejects.toThrow('disk_full')
+    await expect(writeKeysFile(path, '# generation 2\nmine\ntheirs\n', 0)).rejects.toThrow('disk_full')
     expect(readFileSync(path, 'utf8')).toBe('# generation 1\nmine\n')
   })
 })

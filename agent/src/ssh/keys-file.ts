@@ -17,7 +17,7 @@ const commentOf = ({ holders: [first, ...others] }: DesiredKey): string =>
 export const keysText = (keys: readonly DesiredKey[], generation: number): string =>
   header(generation) + keys.map((key) => `${authorizedKeysLine(key, commentOf(key))}\n`).join('')
 
-const withEnd = /^expiry-time="(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})Z" \S+ (\S+) /gm
+const withEnd = /^(?:[a-z-]+,)*expiry-time="(\d{4})(\d{2})(\d{2})(\d{2})(\d{2})(\d{2})Z"(?:,[a-z-]+)* \S+ (\S+) /gm
 
 /** Fingerprints of the keys in a file whose time is over: the second that is named is the last. */
 export const overIn = (text: string, now: Date): ReadonlySet<string> => {
@@ -37,12 +37,12 @@ const holdsMore = async (path: string, text: string): Promise<boolean> => {
   return entriesOf(found ?? '').some((line) => !wanted.has(line))
 }
 
-/** For everybody to read, for root to write: sshd reads it as the account. */
-const mode = 0o644
-export const writeKeysFile = async (path: string, text: string): Promise<void> => {
+/** For the account to read, since sshd reads it as the account, and for no other: who is in where is nobody else's to know. For root to write. */
+const mode = 0o640
+export const writeKeysFile = async (path: string, text: string, gid: number): Promise<void> => {
   await requireRootsOwn(dirname(path))
   try {
-    await writeAtomically(path, text, mode)
+    await writeAtomically(path, text, mode, gid)
   } catch (error) {
     // To take something away needs no space: where the new text cannot be had, the old one goes, and with it perhaps more than should.
     if (await holdsMore(path, text))
@@ -53,8 +53,9 @@ export const writeKeysFile = async (path: string, text: string): Promise<void> =
   }
 }
 
-const isOurs = (found: Stats): boolean =>
-  found.isFile() && found.uid === 0 && found.gid === 0 && (found.mode & 0o7777) === mode && found.nlink === 1
+/** Nobody but root can have written it. */
+const isOurs = (found: Stats): boolean => found.isFile() && found.uid === 0 && (found.mode & 0o7022) === 0 && found.nlink === 1
+const isAsWritten = (found: Stats, gid: number): boolean => isOurs(found) && found.gid === gid && (found.mode & 0o7777) === mode
 
 /** The file itself says how new it is: a state folder that was brought back from a copy does not know what came after the copy. */
 export const requireNotLater = async (path: string, generation: number): Promise<void> => {
@@ -66,14 +67,17 @@ export const requireNotLater = async (path: string, generation: number): Promise
   if (header(Number(written)).startsWith(`${first}\n`) && Number(written) > generation) throw new HandsFailed('later_set_in_force')
 }
 
-export type Drift = 'changed' | 'missing' | 'not_ours' | null
+/** `former`: as an earlier version of ours wrote it, for everybody to read; nobody changed it. */
+export type Drift = 'changed' | 'missing' | 'not_ours' | 'former' | null
 
 /** How a file differs from what was written; null: not at all. */
-export const driftOf = async (path: string, text: string): Promise<Drift> => {
+export const driftOf = async (path: string, text: string, gid: number): Promise<Drift> => {
   try {
     const found = await lstat(path)
-    if (!isOurs(found)) return 'not_ours'
-    return (await readFile(path, 'utf8')) === text ? null : 'changed'
+    const is_former = isOurs(found) && found.gid === 0 && (found.mode & 0o7777) === 0o644
+    if (!isAsWritten(found, gid) && !is_former) return 'not_ours'
+    if ((await readFile(path, 'utf8')) !== text) return 'changed'
+    return is_former ? 'former' : null
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'missing'
     throw error

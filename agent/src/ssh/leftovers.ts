@@ -2,8 +2,12 @@ import { lstat, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { must, run } from './system.ts'
 
-/** Not by walking there ourselves: whoever may write in it could put a link in our way. */
-export const removeTree = (path: string) => must('files_not_removed', '/usr/bin/rm', ['-rf', '--one-file-system', '--', path])
+/** Not by walking there ourselves: whoever may write in it could put a link in our way. `is_behind`: nothing else of the machine waits for it. */
+export const removeTree = (path: string, { is_behind = false, ...how }: { is_behind?: boolean } & Parameters<typeof run>[2] = {}) => {
+  const removing = ['/usr/bin/rm', '-rf', '--one-file-system', '--', path]
+  const [program, ...args] = is_behind ? ['/usr/bin/nice', '-n', '19', '/usr/bin/ionice', '-c', '3', ...removing] : removing
+  return must('files_not_removed', program!, args, how)
+}
 
 /** Where systems usually let everybody, or everybody through a program, leave something. */
 const usual = ['/tmp', '/var/tmp', '/dev/shm', '/dev/mqueue', '/run/lock', '/var/lock', '/var/crash', '/var/mail', '/var/spool/cron/atjobs']
@@ -43,12 +47,13 @@ const openFolders = async (): Promise<string[]> => {
 
 const spools = async (): Promise<string[]> => (await readdir('/var/spool').catch(() => [])).map((name) => join('/var/spool', name))
 
-/** Where everybody may write, an account leaves things behind: what is its own, or its group's. */
+/**
+ * Where everybody may write, an account leaves things behind: what is its own, or its group's. Looked for by a process that can be ended:
+ * to look at a file may take for ever where its owner serves it.
+ */
 export const removeLeftovers = async ({ uid, gid }: { readonly uid: number; readonly gid: number | null }): Promise<void> => {
-  for (const folder of new Set([...usual, ...(await spools()), ...(await openFolders())]))
-    for (const name of await readdir(folder).catch(() => [])) {
-      const path = join(folder, name)
-      const found = await lstat(path).catch(() => undefined)
-      if (found && (found.uid === uid || found.gid === gid)) await removeTree(path)
-    }
+  const folders = [...new Set([...usual, ...(await spools()), ...(await openFolders())])]
+  const whose = ['-uid', `${uid}`, ...(gid === null ? [] : ['-o', '-gid', `${gid}`])]
+  const { stdout } = await run('/usr/bin/find', ['-H', ...folders, '-mindepth', '1', '-maxdepth', '1', '(', ...whose, ')', '-print0'])
+  for (const path of stdout.split('\0').filter(Boolean)) await removeTree(path)
 }

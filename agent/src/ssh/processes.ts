@@ -1,44 +1,57 @@
+import { readFileSync } from 'node:fs'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { setImmediate as breathe } from 'node:timers/promises'
 
 export interface Process {
   readonly pid: number
   readonly parent: number
   /** Who started it, whatever it has become since. Not by whom its entry is owned: a process may have that be root. */
   readonly uid: number
-  /** In ticks since the system was started: a process id comes again, the pair does not. */
-  readonly started: string
 }
 
-/** The name of a program may hold blanks and brackets; what counts comes after the last of them. */
-const fieldsOf = (text: string): string[] => text.slice(text.lastIndexOf(')') + 2).split(' ')
-
-export const processOf = async (pid: number): Promise<Process | undefined> => {
+/** What the kernel has at hand is read at once: to have another thread read it takes ten times as long, and there are thousands. */
+const readNow = (path: string): string => {
   try {
-    const [text, status] = await Promise.all([readFile(`/proc/${pid}/stat`, 'utf8'), readFile(`/proc/${pid}/status`, 'utf8')])
-    const fields = fieldsOf(text)
-    const uid = Number(/^Uid:\t(\d+)/m.exec(status)?.[1])
-    // One that has ended and waits to be collected runs no more.
-    return fields[0] === 'Z' || fields[0] === 'X' ? undefined : { pid, parent: Number(fields[1]), uid, started: fields[19]! }
+    return readFileSync(path, 'utf8')
   } catch {
-    return undefined
+    return ''
   }
 }
 
-export const allProcesses = async (): Promise<Process[]> => {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
-  const found = await Promise.all(pids.map(processOf))
-  return found.filter((each) => each !== undefined)
+export const processOf = (pid: number): Process | undefined => {
+  const status = readNow(`/proc/${pid}/status`)
+  const [, state] = /^State:\t(\S)/m.exec(status) ?? []
+  // One that has ended and waits to be collected runs no more.
+  if (state === undefined || state === 'Z' || state === 'X') return undefined
+  return { pid, parent: Number(/^PPid:\t(\d+)/m.exec(status)?.[1]), uid: Number(/^Uid:\t(\d+)/m.exec(status)?.[1]) }
 }
 
-let looking: Promise<Process[]> | undefined
-/** The same for all who ask at the same time, and so perhaps a moment old: accounts are looked after in one go, and a system may have thousands. */
-export const allProcessesTogether = (): Promise<Process[]> => {
-  looking ??= allProcesses().finally(() => {
-    looking = undefined
-  })
-  return looking
+/** In ticks since the system was started: a process id comes again, the pair does not. The name of a program may hold blanks and brackets. */
+export const startOf = (pid: number): string | undefined => {
+  const text = readNow(`/proc/${pid}/stat`)
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return fields[0] === 'Z' || fields[0] === 'X' ? undefined : fields[19]
 }
+
+export const allPids = async (): Promise<number[]> => (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+
+/** In how many steps others have their turn. */
+const at_a_stroke = 100
+export const inStrokes = async <T, R>(items: readonly T[], act: (item: T) => R): Promise<R[]> => {
+  const done: R[] = []
+  for (let index = 0; index < items.length; index += 1) {
+    if (index % at_a_stroke === at_a_stroke - 1) await breathe()
+    done.push(act(items[index]!))
+  }
+  return done
+}
+
+export const allProcesses = async (): Promise<Process[]> =>
+  (await inStrokes(await allPids(), processOf)).filter((each) => each !== undefined)
+
+/** The processes in a group. */
+export const pidsNowIn = (group: string): number[] => readNow(`${group}/cgroup.procs`).split('\n').filter(Boolean).map(Number)
 
 /** A process and all that come from it, as far as their parents still tell. */
 export const treeOf = (root: number, all: readonly Process[]): Process[] => {
@@ -62,3 +75,6 @@ export const endProcess = (pid: number): void => {
     // Gone.
   }
 }
+
+/** In which run of the system we are. */
+export const thisBoot = async (): Promise<string> => (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).slice(0, 8)

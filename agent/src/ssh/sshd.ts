@@ -1,13 +1,14 @@
-import { readFileSync } from 'node:fs'
-import { chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { chmod, mkdir, readFile, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { readIfThere, removeDurably, writeAtomically } from '../atomic-file.ts'
 import { HandsFailed } from '../hands.ts'
 import { ensureGroup } from './account.ts'
+import { areUnitsThere } from './cgroup.ts'
 import type { Layout } from './layout.ts'
 import { faultOfHook, includedBeside, withHook } from './pam.ts'
 import { isRootsSshd, processOf } from './processes.ts'
 import { sessionHook } from './session-hook.ts'
+import { isMatchedBefore } from './sshd-includes.ts'
 import { run } from './system.ts'
 
 /**
@@ -52,7 +53,7 @@ export const ensureFolders = async ({ keys_dir, sessions_dir }: Layout): Promise
 const settingsFor = async ({ sshd }: Layout, username: string): Promise<Map<string, string>> => {
   const who = `user=${username},host=localhost,addr=127.0.0.1`
   const { code, stdout, stderr } = await run(sshd.program, ['-T', '-f', sshd.config, '-C', who])
-  if (code !== 0) throw new HandsFailed('sshd_config_broken', new Error(stderr.slice(0, 200)))
+  if (code !== 0) throw new HandsFailed('sshd_config_broken', new Error(stderr.trim().slice(0, 200)))
   const lines = stdout.split('\n').filter(Boolean)
   return new Map(lines.map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]))
 }
@@ -78,24 +79,8 @@ const nothing_else = ['authorizedkeyscommand', 'trustedusercakeys', 'authorizedp
 
 const not_allowed = ['allowagentforwarding', 'x11forwarding', 'permittunnel']
 
-/** sshd is asked of one address. What speaks of others before our file would not be seen by that, so nothing may. */
-export const isMatchedBefore = (config: string, drop_in: string): boolean => {
-  const lines = config.split('\n').map((line) => line.trim())
-  const isOurs = (line: string) =>
-    /^include\b/i.test(line) && line.split(/[\s="]+/).some((each) => dirname(resolve('/etc/ssh', each)) === dirname(drop_in))
-  const [match, ours] = [lines.findIndex((line) => /^match\b/i.test(line)), lines.findIndex(isOurs)]
-  return match !== -1 && ours !== -1 && match < ours
-}
-
-/** The same of files beside ours that the same line brings in: in the order of their names. */
-export const matchesBeside = (names: readonly string[], ours: string, read: (name: string) => string): boolean =>
-  names.some((name) => name.endsWith('.conf') && name < ours && /^[ \t]*match\b/im.test(read(name)))
-
 const requireFirst = async ({ sshd: { config, drop_in } }: Layout): Promise<void> => {
-  const folder = dirname(drop_in)
-  const read = (name: string) => readFileSync(join(folder, name), 'utf8')
-  if (isMatchedBefore(await readFile(config, 'utf8'), drop_in) || matchesBeside(await readdir(folder), basename(drop_in), read))
-    throw new HandsFailed('sshd_reads_other_keys')
+  if (isMatchedBefore(config, drop_in)) throw new HandsFailed('sshd_reads_other_keys')
 }
 
 /** That sshd reads our file for this account and no other. Asked of sshd, not of a file. */
@@ -163,6 +148,8 @@ const unplaced = {
 export const prepareSshd = async (layout: Layout): Promise<void> => {
   const { sshd, hook } = layout
   await requireTaken(layout, 'sshd does not take its configuration as it is, so nothing was changed')
+  if (!(await areUnitsThere(layout)))
+    throw new Error('units_missing: gatehouse.slice and gatehouse-account@.service are not installed; nothing was changed')
   const pam = await readFile(sshd.pam, 'utf8')
   const told = withHook(pam, layout, includedBeside(sshd.pam))
   const fault = faultOfHook(told, layout, includedBeside(sshd.pam))

@@ -3,14 +3,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Happening } from '../hands.ts'
+import { endSessions } from './end-sessions.ts'
 import { usualLayout } from './layout.ts'
-import { processOf } from './processes.ts'
-import { endSessions, readSessions } from './sessions.ts'
-import { tellOfEnded, tellOfSessions } from './tell-of-sessions.ts'
+import { startOf } from './processes.ts'
+import { sessionReader } from './sessions.ts'
+import { newRemembered, tellOfEnded, tellOfSessions } from './tell-of-sessions.ts'
+import { openWatch } from './watch.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-sessions-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const layout = { ...usualLayout, sessions_dir: folder }
+const watch = openWatch(layout)
+const readSessions = async () => [...(await sessionReader(layout)()).values()].flat()
 const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8)
 const of = { allocation_id: '0197c9d0-0000-7000-8000-000000000001', generation: 3 }
 
@@ -30,7 +34,8 @@ const written = (session_id: string, seen_seconds_ago: number): string => {
 /** The ends that are told of, and how many seconds ago they are said to have been. */
 const look = async () => {
   const told: Happening[] = []
-  await tellOfSessions({ layout, of, tell: async (happening) => void told.push(happening) }, undefined, await readSessions(layout))
+  const tell = async (happening: Happening) => void told.push(happening)
+  await tellOfSessions({ layout, watch, remembered: newRemembered(), of, tell }, undefined, await readSessions())
   const ends = told.filter(({ kind }) => kind === 'session_ended')
   return ends.map(({ end, at }) => [end, Math.round((Date.now() - Date.parse(at)) / 1000)])
 }
@@ -49,9 +54,9 @@ test('SG-21 a session that was open a moment ago was closed; of one that is foun
 
 test('SG-19 SG-21 what a session had left running when its connection was closed, and is ended with its key, is told of as well', async () => {
   const path = written(`4194403.1.${boot}`, 4)
-  const [session] = await readSessions(layout)
+  const [session] = await readSessions()
   const told: Happening[] = []
-  const telling = { layout, of, tell: async (happening: Happening) => void told.push(happening) }
+  const telling = { layout, watch, remembered: newRemembered(), of, tell: async (happening: Happening) => void told.push(happening) }
   // Something of the account still runs, so that it stays known.
   await tellOfSessions(telling, process.getuid!(), [session!])
   expect([told.at(-1)!.end, existsSync(path)]).toEqual(['closed', true])
@@ -68,26 +73,26 @@ test('SG-19 SG-21 what a session had left running when its connection was closed
 
 test('SG-19 whoever died amid the ending of a session is followed by one who knows that it was ended', async () => {
   const path = written(`4194404.1.${boot}`, 4)
-  const [session] = await readSessions(layout)
+  const [session] = await readSessions()
   const account = { username: 'gh-aaaaaa', uid: 2_000_000_001 }
-  expect(await endSessions(layout, account, [session!])).toEqual([])
+  expect(await endSessions(layout, watch, account, [session!])).toEqual([])
   writeFileSync(`${path}.told-ending`, '')
-  expect(await endSessions(layout, account, [session!])).toMatchObject([{ session_id: session!.session_id, processes_ended: 0 }])
+  expect(await endSessions(layout, watch, account, [session!])).toMatchObject([{ session_id: session!.session_id, processes_ended: 0 }])
   rmSync(path)
 })
 
 test('SG-19 a task that waits does not wait until all is told: the rest is told at the next look', async () => {
   for (const n of [5, 6, 7]) written(`419440${n}.1.${boot}`, 4)
   const told: Happening[] = []
-  const telling = { layout, of, tell: async (happening: Happening) => void told.push(happening) }
-  await tellOfSessions({ ...telling, isPressed: () => told.length > 0 }, undefined, await readSessions(layout))
+  const telling = { layout, watch, remembered: newRemembered(), of, tell: async (happening: Happening) => void told.push(happening) }
+  await tellOfSessions({ ...telling, isPressed: () => told.length > 0 }, undefined, await readSessions())
   expect(told.map(({ kind }) => kind)).toEqual(['session_started', 'session_ended'])
-  await tellOfSessions(telling, undefined, await readSessions(layout))
+  await tellOfSessions(telling, undefined, await readSessions())
   expect(told).toHaveLength(6)
 })
 
 test('SG-21 a session that is open is seen at each look', async () => {
-  const { started } = (await processOf(process.pid))!
+  const started = startOf(process.pid)!
   const path = written(`${process.pid}.${started}.${boot}`, 900)
   expect(await look()).toEqual([])
   expect(Math.abs(Date.now() - statSync(path).mtimeMs)).toBeLessThan(60_000)

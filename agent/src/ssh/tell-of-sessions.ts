@@ -1,18 +1,9 @@
 import { access, writeFile } from 'node:fs/promises'
 import type { Happening, Tell, Wanted } from '../hands.ts'
+import { mayRun } from './end-sessions.ts'
 import type { Layout } from './layout.ts'
-import {
-  type EndedSession,
-  forgetSession,
-  isOfThisBoot,
-  isOpen,
-  lastSeen,
-  lookBeside,
-  markOf,
-  mayRun,
-  noteSeen,
-  type Session,
-} from './sessions.ts'
+import { type EndedSession, forgetSession, isOfThisBoot, isOpen, lastSeen, markOf, noteSeen, type Session } from './sessions.ts'
+import type { Watch } from './watch.ts'
 
 type Of = Pick<Wanted, 'allocation_id' | 'generation'>
 
@@ -22,8 +13,19 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   )
 
+/** Of sessions that stay as they are nothing is read or written at each look: there may be thousands. */
+export interface Remembered {
+  /** Of which it was told that they began. */
+  readonly begun: Set<string>
+  /** When they were last noted to be open. */
+  readonly seen: Map<string, number>
+}
+export const newRemembered = (): Remembered => ({ begun: new Set(), seen: new Map() })
+
 export interface Telling {
   readonly layout: Layout
+  readonly watch: Watch
+  readonly remembered: Remembered
   readonly tell: Tell
   readonly of: Of
   /** Somebody waits: the rest is told the next time. */
@@ -40,13 +42,29 @@ const once = async ({ layout, tell, of }: Telling, session: Session, what: 'begu
   await writeFile(mark, '', { mode: 0o600 })
 }
 
-const tellBegun = (telling: Telling, session: Session): Promise<void> => {
-  const { started_at, source_ip } = session
-  return once(telling, session, 'begun', { at: started_at, ...(source_ip === null ? {} : { source_ip }) })
+const tellBegun = async (telling: Telling, session: Session): Promise<void> => {
+  const { session_id, started_at, source_ip } = session
+  if (telling.remembered.begun.has(session_id)) return
+  await once(telling, session, 'begun', { at: started_at, ...(source_ip === null ? {} : { source_ip }) })
+  telling.remembered.begun.add(session_id)
+}
+
+const forget = async ({ layout, remembered }: Telling, session: Session): Promise<void> => {
+  await forgetSession(layout, session)
+  remembered.begun.delete(session.session_id)
+  remembered.seen.delete(session.session_id)
 }
 
 /** Looked for every few seconds, so one that was open a moment ago has ended since; of another nobody saw when. */
 const moment_ms = 30_000
+const noted_ms = 10_000
+
+const noteOpen = async ({ layout, remembered }: Telling, session: Session): Promise<void> => {
+  const now = new Date()
+  if (Math.abs(now.getTime() - (remembered.seen.get(session.session_id) ?? 0)) < noted_ms) return
+  await noteSeen(layout, session, now)
+  remembered.seen.set(session.session_id, now.getTime())
+}
 
 /** How a session ended that we have not ended, and when as far as that is known: of one that was found gone, when it was last seen. */
 const endOf = async (layout: Layout, session: Session): Promise<Pick<Happening, 'end' | 'at'>> => {
@@ -58,16 +76,21 @@ const endOf = async (layout: Layout, session: Session): Promise<Pick<Happening, 
 /** Tells who came and who went. A session whose connection is closed stays known as long as something that it started still runs. */
 export const tellOfSessions = async (telling: Telling, uid: number | undefined, sessions: readonly Session[]): Promise<void> => {
   const are_open = await Promise.all(sessions.map(isOpen))
-  const isAnyBeside = lookBeside(telling.layout, uid, sessions[0]?.username ?? '')
+  // Looked for once, however many ask: those that are closed were seen to be before.
+  let beside: ReturnType<Watch['besideOf']> | undefined
+  const besideOf: Watch['besideOf'] = (of) => {
+    beside ??= telling.watch.besideOf(of)
+    return beside
+  }
   for (const [index, session] of sessions.entries()) {
     if (telling.isPressed?.()) return
     await tellBegun(telling, session)
     if (are_open[index]) {
-      await noteSeen(telling.layout, session, new Date())
+      await noteOpen(telling, session)
       continue
     }
     await once(telling, session, 'over', await endOf(telling.layout, session))
-    if (!(await mayRun(uid, session, isAnyBeside))) await forgetSession(telling.layout, session)
+    if (!(await mayRun({ ...telling.watch, besideOf }, uid, session))) await forget(telling, session)
   }
 }
 
@@ -84,6 +107,6 @@ export const tellOfEnded = async (
     // Also of one whose connection was closed, and told of: what it had left running was ended now.
     const told = { end: endOf(fingerprint), processes_ended, may_have_left_processes }
     await telling.tell({ at: new Date().toISOString(), ...told, ...telling.of, kind: 'session_ended', session_id, fingerprint })
-    await forgetSession(telling.layout, session)
+    await forget(telling, session)
   }
 }
