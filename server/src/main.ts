@@ -1,17 +1,12 @@
 import { EventEmitter, once } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
-import { tendAccess } from '#fleet/access-grants/tend-access.ts'
-import { tendAllocations } from '#fleet/allocations/tend-allocations.ts'
 import { nodeTasking } from '#fleet/node-tasks/tasking.ts'
 import { ensureAuthority } from '#fleet/nodes/authority.ts'
 import { doorHosts, doorOptions, renewDoor } from '#fleet/nodes/door.ts'
-import { forgetNodeEvents } from '#fleet/ssh-sessions/forget-events.ts'
 import { openDatabase } from '#ground/db/database.ts'
 import { keepFresh } from '#ground/epochs/fresh.ts'
-import { CheckpointsRefused } from '#ground/installation/checkpoint.ts'
 import { requireNotBehind } from '#ground/installation/compare-heads.ts'
 import { ownSecret } from '#ground/installation/own-secrets.ts'
-import { writeCheckpoint } from '#ground/installation/write-checkpoint.ts'
 import { loggerOptions } from '#ground/telemetry/logger-options.ts'
 import { createMetrics } from '#ground/telemetry/metrics.ts'
 import { startTracing } from '#ground/telemetry/start-tracing.ts'
@@ -19,20 +14,18 @@ import { keySetSource } from '#machines/keys/key-set.ts'
 import { createSigner } from '#machines/keys/signer.ts'
 import { keyTender } from '#machines/keys/tend-keys.ts'
 import { createTransit } from '#machines/keys/transit.ts'
-import { forgetUsedProofs } from '#machines/oauth/used-proofs.ts'
-import { forgetTokens } from '#machines/tokens/forget-tokens.ts'
 import { humanTokens } from '#people/principals/oidc/human-tokens.ts'
 import { openInstallation } from '#process/open-installation.ts'
 import { sentenceOf } from '#process/start-sentence.ts'
 import { composed, taskSubscribers } from '#process/wiring.ts'
 import { authRejections } from '#rails/audit/auth-rejections.ts'
 import { countedAppend } from '#rails/audit/counted-append.ts'
-import { forgetOldAnswers } from '#rails/http/idempotency.ts'
 import { metricsListener } from '#rails/http/metrics-listener.ts'
 import { createServer, type ServerParts } from '#rails/http/server.ts'
 import { bulkheads } from '#rails/http/tenant-database.ts'
-import { forgetDeliveries } from '#runtimes/deliveries/forget-deliveries.ts'
+import { prepareJobs } from '#rails/jobs/run-jobs.ts'
 import { parseConfig } from './config.ts'
+import { type JobParts, jobs } from './rooms.ts'
 
 // Disable allocation-site pretenuring: V8 would allocate request objects in old space, where they survive until a full GC (docs/benchmarks.md).
 setFlagsFromString('--no-allocation-site-pretenuring')
@@ -109,43 +102,31 @@ const start = async () => {
     log.error({ err: error }, 'renewing the door’s certificate failed'),
   )
 
-  /** Does something now and then; a failure is told, and it is tried again the next time. */
-  const every = (seconds: number, what: string, act: () => Promise<unknown>) => {
-    const tick = () => act().catch((error: Error) => log.error({ err: error }, `${what} failed`))
-    return { timer: setInterval(tick, seconds * 1000), tick }
-  }
-  const sweep = every(600, 'sweeping old answers', () => forgetOldAnswers(database))
-  const proofs = every(600, 'sweeping used proofs', () => forgetUsedProofs(database))
-  const events = every(600, 'sweeping ids of what nodes have told', () => forgetNodeEvents(database))
-  const deliveries = every(600, 'sweeping deliveries that are over', () => forgetDeliveries(database))
-  const expired = every(600, 'deleting expired tokens', () => forgetTokens(database))
-  const checkpoint = every(config.checkpoint_seconds, 'writing a checkpoint', async () => {
-    try {
-      metrics.checkpointed(await writeCheckpoint(database, checkpoints))
-    } catch (error) {
-      // Not the database that the checkpoints saw any more: to go on would be to honour what has ended.
-      if (error instanceof CheckpointsRefused) void stop(1, error.message)
-      throw error
-    }
-  })
-  const tend = keyTender(tending)
-  const keys = every(60, 'tending the signing keys', async () => {
-    const { can_sign, is_next_of_other_kind } = await tend()
-    metrics.signingKeyTended(can_sign)
-    // Still fit to verify and decide, so it stays ready.
-    if (!can_sign) log.error('no signing key can be used here: no token is issued')
-    if (is_next_of_other_kind)
-      log.warn('the next signing key is not of the kind that is configured here: servers are configured differently')
-  })
-  const signers = every(60, 'tending the keys that tasks are signed with', tasking.tendSigners)
-  const tasks = every(1, 'tending the tasks of nodes', async () => metrics.nodeTasksTended(await tasking.tendTasks()))
-  const allocating = { database, append, signing: tasking.tasks.signing }
-  const allocations = every(2, 'tending the allocations', () => tendAllocations(allocating))
-  const access = every(2, 'tending the access grants', () => tendAccess(allocating))
-  next_key.on('wanted', keys.tick)
-  // Where a transit engine is away nothing can be made; what there is still verifies.
-  await keys.tick()
-  const counts = every(60, 'recording refused tokens', rejections.flush)
+  const background = prepareJobs<JobParts>(
+    jobs,
+    {
+      ...{ database, append, tasking, rejections, checkpoints, signing: tasking.tasks.signing },
+      checkpoint_seconds: config.checkpoint_seconds,
+      onCheckpointed: metrics.checkpointed,
+      onCheckpointsRefused: (because) => void stop(1, because),
+      tendKeys: keyTender(tending),
+      onKeysTended: ({ can_sign, is_next_of_other_kind }) => {
+        metrics.signingKeyTended(can_sign)
+        // Still fit to verify and decide, so it stays ready.
+        if (!can_sign) log.error('no signing key can be used here: no token is issued')
+        if (is_next_of_other_kind)
+          log.warn('the next signing key is not of the kind that is configured here: servers are configured differently')
+      },
+      onTasksTended: metrics.nodeTasksTended,
+    },
+    {
+      onEnded: metrics.jobEnded,
+      onFailed: (error, { name, doing, every_seconds }) =>
+        log.error({ err: error, job: name }, `${doing} failed, retrying within ${every_seconds} s`),
+    },
+  )
+  next_key.on('wanted', () => background.runSoon('tend-signing-keys'))
+  await background.start()
 
   const metering = metricsListener(metrics)
   let stopping = false
@@ -153,15 +134,14 @@ const start = async () => {
     if (stopping) return
     stopping = true
     log.info({ because }, 'stopping')
-    for (const { timer } of [sweep, proofs, events, deliveries, expired, checkpoint, counts, keys, signers, tasks, allocations, access])
-      clearInterval(timer)
+    const stopped = background.stop()
     // Requests under way are answered; what comes after gets no connection.
     renewal.stop()
     // The nodes' door first: what is still written aside ends with the other.
     await Promise.all([door.close(), app.close()])
     await tasking.close()
-    await counts.tick()
-    await checkpoint.tick()
+    await stopped
+    await background.finish()
     tokens.stop()
     await Promise.all([database.close(), deciding.close()])
     await stopTracing()

@@ -28,6 +28,8 @@ import { tenancyRoom } from '#people/tenancy/room.ts'
 import { auditRoom } from '#rails/audit/room.ts'
 import { authzRoom } from '#rails/authz/room.ts'
 import { httpRoom } from '#rails/http/room.ts'
+import type { Job } from '#rails/jobs/job.ts'
+import { jobsRoom } from '#rails/jobs/room.ts'
 import { policiesRoom } from '#rails/policies/room.ts'
 import { deliveriesRoom } from '#runtimes/deliveries/room.ts'
 import { operatorCredentialsRoom } from '#runtimes/operator-credentials/room.ts'
@@ -44,6 +46,7 @@ export const rooms = {
   work: workRoom,
   audit: auditRoom,
   installation: installationRoom,
+  jobs: jobsRoom,
   policies: policiesRoom,
   authz: authzRoom,
   http: httpRoom,
@@ -76,3 +79,13 @@ const doors = Object.values(rooms)
 
 /** Every column that holds sealed secrets: what re-wrapping must reach. */
 export const envelopeColumns: readonly EnvelopeColumn[] = doors.flatMap((door) => ('sealed' in door ? door.sealed : []))
+
+type DeclaredJob = Extract<(typeof doors)[number], { readonly jobs: unknown }>['jobs'][number]
+/** What the jobs need of the process: all that each of them says it needs. */
+export type JobParts = (DeclaredJob extends infer J ? (J extends Job<infer P> ? (parts: P) => void : never) : never) extends (
+  parts: infer All,
+) => void
+  ? All
+  : never
+/** What the process does by itself. */
+export const jobs: readonly Job<JobParts>[] = doors.flatMap((door): readonly DeclaredJob[] => ('jobs' in door ? door.jobs : []))

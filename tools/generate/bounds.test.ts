@@ -16,8 +16,8 @@ test('HO-11 bounds: a new table, a new map, a job that nobody runs, a policy tha
   expect(faultsIn({ ...growing, maps: [...growing.maps, 'rails/http/new.ts kept'] })).toEqual([
     'rails/http/new.ts kept has no bound, and is not declared to end with its call',
   ])
-  expect(faultsIn({ ...growing, jobs: new Set([...growing.jobs].filter((job) => job !== 'forgetTokens')) })).toEqual([
-    'forgetTokens, which bounds issued_tokens, is no job of main.ts',
+  expect(faultsIn({ ...growing, jobs: new Set([...growing.jobs].filter((job) => job !== 'forget-tokens')) })).toEqual([
+    'forget-tokens, which bounds issued_tokens, is no job of a room',
   ])
   expect(faultsIn(growing, { ...tableBounds, users: { policy: 'no.such' as never } })).toEqual([
     'no.such, which bounds users, is no policy',

@@ -1,5 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { policyDefinitions } from '@gatehouse/server/rails/policies/policy-definitions'
+import { jobs } from '@gatehouse/server/rooms'
 import { type Bound, keptMaps, passingMaps, tableBounds } from './declared-bounds.ts'
 import { type Document, tableOf } from './document.ts'
 
@@ -13,7 +14,7 @@ export const growingThings = () => ({
     .toSorted()
     .filter((path) => !path.endsWith('.test.ts') && !path.includes('/testing/'))
     .flatMap((path) => [...readFileSync(path, 'utf8').matchAll(made)].map(([, name]) => `${path.replace(/^server\/src\//, '')} ${name}`)),
-  jobs: new Set([...readFileSync('server/src/main.ts', 'utf8').matchAll(/every\(\d+, '[^']+', \(\) => (\w+)\(/g)].map(([, name]) => name!)),
+  jobs: new Set<string>(jobs.map(({ name }) => name)),
 })
 
 type Growing = ReturnType<typeof growingThings>
@@ -25,7 +26,7 @@ export const faultsIn = ({ tables, maps, jobs }: Growing, bounds = tableBounds, 
     ...tables.filter((name) => !bounds[name]).map((name) => `table ${name} has no bound`),
     ...Object.keys(bounds).flatMap((name) => (tables.includes(name) ? [] : [`there is no table ${name}`])),
     ...Object.entries(bounds).flatMap(([name, bound]) =>
-      'prune' in bound && !jobs.has(bound.prune) ? [`${bound.prune}, which bounds ${name}, is no job of main.ts`] : [],
+      'prune' in bound && !jobs.has(bound.prune) ? [`${bound.prune}, which bounds ${name}, is no job of a room`] : [],
     ),
     ...Object.entries(bounds).flatMap(([name, bound]) =>
       'policy' in bound && !Object.hasOwn(policyDefinitions, bound.policy) ? [`${bound.policy}, which bounds ${name}, is no policy`] : [],

@@ -26,17 +26,17 @@ export const tableBounds: Readonly<Record<string, Bound>> = {
     for_ever:
       'one row for each tenant: its number of changes. Without the row, servers would take what they keep of the tenant for unchanged',
   },
-  idempotency_keys: { prune: 'forgetOldAnswers' },
+  idempotency_keys: { prune: 'forget-old-answers' },
   installation: { fixed: 'one row' },
   installation_secrets: { fixed: 'one row for each purpose' },
   invitations: {
     for_ever: `one row for each invitation; only the limit on requests bounds how many are made. Each is open for \`tenancy.invitation_ttl_seconds\`, and stays: ${proves}`,
   },
-  issued_tokens: { prune: 'forgetTokens', note: 'after `auth.expired_token_retention_seconds`; the record of the issuance stays' },
+  issued_tokens: { prune: 'forget-tokens', note: 'after `auth.expired_token_retention_seconds`; the record of the issuance stays' },
   node_authorities: { for_ever: 'one row for each installation: its key signs the certificates of nodes, and they are verified by it' },
   node_certificates: history('one row a day for each node'),
   node_enrolments: history('one row for each enrolment'),
-  node_events: { prune: 'forgetNodeEvents' },
+  node_events: { prune: 'forget-node-events' },
   node_tasks: { for_ever: 'one row for each task: the evidence of what a node was asked to do, who signed it, and what the node reported' },
   nodes: history('one row for each machine'),
   organizations: { for_ever: 'ids are never used again, and everything of a tenant refers to its row' },
@@ -75,9 +75,9 @@ export const tableBounds: Readonly<Record<string, Bound>> = {
     for_ever:
       'one row for each act that ended many tokens, with who did it and why. A token that it ends has expired after `auth.iam_token_issuer.max_ttl_seconds`; the row is kept as the record of the act',
   },
-  used_proofs: { prune: 'forgetUsedProofs' },
+  used_proofs: { prune: 'forget-used-proofs' },
   users: { for_ever: 'ids are never used again, and the record names people by their rows' },
-  wrapped_deliveries: { prune: 'forgetDeliveries' },
+  wrapped_deliveries: { prune: 'forget-deliveries' },
 }
 
 /** Of every map and set that outlives a request: the file and the name, and what bounds it. */

@@ -1,4 +1,5 @@
 import { room } from '#ground/kernel/room-door.ts'
+import { tendAllocations } from './tend-allocations.ts'
 
 export const allocationsRoom = room({
   sees: ['ssh-keys', 'node-tasks', 'nodes', 'task-signers', 'tenancy', 'http', 'authz', 'policies', 'audit', 'work', 'db', 'kernel'],
@@ -19,6 +20,6 @@ export const allocationsRoom = room({
     'states.ts',
     'sync-access.ts',
     'task-finished.ts',
-    'tend-allocations.ts',
   ],
+  jobs: [{ name: 'tend-allocations', doing: 'tending the allocations', every_seconds: 2, run: tendAllocations }],
 })

@@ -70,3 +70,5 @@ export const nodeTasking = ({ database, append, ring, authority, database_url, p
     },
   }
 }
+
+export type Tasking = ReturnType<typeof nodeTasking>

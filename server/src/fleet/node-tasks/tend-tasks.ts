@@ -10,6 +10,12 @@ import { countOverdue, expireTask, lockTaskToRenew, noteOverdue, type TaskRow, t
 import { insertSigned } from './queue-task.ts'
 import type { TaskSubscribers } from './task-subscribers.ts'
 
+/** Tasks that nodes have not reported on, and those of them that take too long. */
+export interface CountedTasks {
+  readonly open: number
+  readonly overdue: number
+}
+
 export interface TaskTending {
   readonly database: Database
   readonly append: Append
@@ -50,7 +56,7 @@ const noteLate = async (work: Work): Promise<void> => {
  * Sees to it that what is wanted of nodes is signed by a key that they believe and is not over, and tells once of each task that takes too
  * long. To be run every second or so; several processes may.
  */
-export const tendTasks = async (tending: TaskTending): Promise<{ readonly open: number; readonly overdue: number }> => {
+export const tendTasks = async (tending: TaskTending): Promise<CountedTasks> => {
   const { database } = tending
   const { now } = await database.transaction('read', async (tx) => ({ now: tx.now }))
   const stale = await database.reader.many(tasksToRenew(now, most_at_once))

@@ -1,6 +1,16 @@
+import type { Database } from '#ground/db/database.ts'
 import { room } from '#ground/kernel/room-door.ts'
+import { forgetNodeEvents } from './forget-events.ts'
 
 export const sshSessionsRoom = room({
   sees: ['allocations', 'nodes', 'http', 'authz', 'audit', 'work', 'db', 'kernel'],
-  shows: ['forget-events.ts', 'ssh-session-routes.ts'],
+  shows: ['ssh-session-routes.ts'],
+  jobs: [
+    {
+      name: 'forget-node-events',
+      doing: 'sweeping ids of what nodes have told',
+      every_seconds: 600,
+      run: ({ database }: { readonly database: Database }) => forgetNodeEvents(database),
+    },
+  ],
 })

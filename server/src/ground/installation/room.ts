@@ -1,5 +1,6 @@
 import { room } from '../kernel/room-door.ts'
 import { installationEnvelopes } from './rewrap.ts'
+import { type CheckpointTending, tendCheckpoints } from './tend-checkpoints.ts'
 
 export const installationRoom = room({
   sees: ['audit', 'work', 'custody', 'db', 'kernel'],
@@ -13,7 +14,15 @@ export const installationRoom = room({
     'require-key-known.ts',
     'rewrap.ts',
     'verify-record.ts',
-    'write-checkpoint.ts',
   ],
   sealed: [installationEnvelopes],
+  jobs: [
+    {
+      name: 'write-checkpoint',
+      doing: 'writing a checkpoint',
+      every_seconds: ({ checkpoint_seconds }: CheckpointTending) => checkpoint_seconds,
+      at_end: true,
+      run: tendCheckpoints,
+    },
+  ],
 })

@@ -9,6 +9,8 @@ export interface Door {
   readonly shows: readonly string[]
   /** Columns that hold sealed secrets: what re-wrapping must reach. */
   readonly sealed?: readonly unknown[]
+  /** What it does by itself, again and again: `rails/jobs` runs it. */
+  readonly jobs?: readonly unknown[]
 }
 
 /** Keeps the exact type of what is declared; a part that no door has does not compile. */

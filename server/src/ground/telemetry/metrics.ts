@@ -31,6 +31,8 @@ export interface Metrics {
   signingKeyTended(can_sign: boolean): void
   /** How many tasks of nodes are open, and how many of these for too long. */
   nodeTasksTended(counted: { readonly open: number; readonly overdue: number }): void
+  /** One run of background work is over. */
+  jobEnded(job: string, outcome: 'done' | 'failed'): void
   watchPool(stats: () => PoolStats): void
   /** Whether this process hears at once that a node has something to do. */
   watchWakes(isListening: () => boolean): void
@@ -105,6 +107,8 @@ export const createMetrics = (): Metrics => {
   const unrecorded = counter('gatehouse_refusals_unrecorded_total', 'Refused tokens whose record was late, or was lost.', ['what'])
   const rows = counter('gatehouse_audit_rows_total', 'Rows handed to the audit chains; those of a rolled back transaction included.')
 
+  const jobs = counter('gatehouse_job_runs_total', 'Runs of background work, by job and outcome.', ['job', 'outcome'])
+
   let lastCheckpoint: { number: number; at: number } | undefined
   new Gauge({
     name: 'gatehouse_audit_checkpoint_number',
@@ -161,6 +165,7 @@ export const createMetrics = (): Metrics => {
     decided: (outcome, reason) => decisions(`${outcome} ${reason}`, () => ({ outcome, reason })),
     auditAppended: (count) => rows.inc(count),
     refusalUnrecorded: (what) => unrecorded.inc({ what }),
+    jobEnded: (job, outcome) => jobs.inc({ job, outcome }),
     checkpointed: (number) => {
       lastCheckpoint = { number, at: performance.now() }
     },

@@ -1,5 +1,6 @@
 import { room } from '#ground/kernel/room-door.ts'
 import { signingKeyEnvelopes } from './envelopes.ts'
+import type { Tended } from './tend-keys.ts'
 
 export const keysRoom = room({
   sees: ['http', 'authz', 'policies', 'audit', 'work', 'epochs', 'custody', 'db', 'kernel'],
@@ -16,4 +17,20 @@ export const keysRoom = room({
     'transit.ts',
   ],
   sealed: [signingKeyEnvelopes],
+  jobs: [
+    {
+      name: 'tend-signing-keys',
+      doing: 'tending the signing keys',
+      every_seconds: 60,
+      // Where a transit engine is away nothing can be made; what there is still verifies.
+      at_start: true,
+      run: async ({
+        tendKeys,
+        onKeysTended,
+      }: {
+        readonly tendKeys: () => Promise<Tended>
+        readonly onKeysTended: (tended: Tended) => void
+      }) => onKeysTended(await tendKeys()),
+    },
+  ],
 })

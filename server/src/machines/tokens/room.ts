@@ -1,4 +1,6 @@
+import type { Database } from '#ground/db/database.ts'
 import { room } from '#ground/kernel/room-door.ts'
+import { forgetTokens } from './forget-tokens.ts'
 
 export const tokensRoom = room({
   sees: [
@@ -21,7 +23,6 @@ export const tokensRoom = room({
     'credential-gate.ts',
     'cutoff-queries.ts',
     'end-with-scope.ts',
-    'forget-tokens.ts',
     'identify-machine.ts',
     'issue-token.ts',
     'issuing.ts',
@@ -33,5 +34,13 @@ export const tokensRoom = room({
     'token-routes.ts',
     'verify-exchange.ts',
     'verify-token.ts',
+  ],
+  jobs: [
+    {
+      name: 'forget-tokens',
+      doing: 'deleting expired tokens',
+      every_seconds: 600,
+      run: ({ database }: { readonly database: Database }) => forgetTokens(database),
+    },
   ],
 })

@@ -1,4 +1,5 @@
 import { room } from '#ground/kernel/room-door.ts'
+import type { AuthRejections } from './auth-rejections.ts'
 
 export const auditRoom = room({
   sees: ['work', 'db', 'kernel'],
@@ -11,5 +12,14 @@ export const auditRoom = room({
     'record.ts',
     'tend-each.ts',
     'verify-chains.ts',
+  ],
+  jobs: [
+    {
+      name: 'record-rejections',
+      doing: 'recording refused tokens',
+      every_seconds: 60,
+      at_end: true,
+      run: ({ rejections }: { readonly rejections: AuthRejections }) => rejections.flush(),
+    },
   ],
 })

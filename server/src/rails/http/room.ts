@@ -1,4 +1,6 @@
+import type { Database } from '#ground/db/database.ts'
 import { room } from '#ground/kernel/room-door.ts'
+import { forgetOldAnswers } from './idempotency.ts'
 
 export const httpRoom = room({
   sees: ['authz', 'policies', 'audit', 'work', 'epochs', 'db', 'telemetry', 'kernel'],
@@ -17,5 +19,13 @@ export const httpRoom = room({
     'source-address.ts',
     'tenant-database.ts',
     'tenant-queues.ts',
+  ],
+  jobs: [
+    {
+      name: 'forget-old-answers',
+      doing: 'sweeping old answers',
+      every_seconds: 600,
+      run: ({ database }: { readonly database: Database }) => forgetOldAnswers(database),
+    },
   ],
 })
