@@ -76,5 +76,9 @@ export const endProcess = (pid: number): void => {
   }
 }
 
-/** In which run of the system we are. */
-export const thisBoot = async (): Promise<string> => (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).slice(0, 8)
+let boot: Promise<string> | undefined
+/** In which run of the system we are: it stays the same for as long as we run. */
+export const thisBoot = (): Promise<string> => {
+  boot ??= readFile('/proc/sys/kernel/random/boot_id', 'utf8').then((text) => text.slice(0, 8))
+  return boot
+}
