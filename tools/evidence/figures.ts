@@ -115,6 +115,13 @@ export const figures = {
       'server/src/fleet/nodes',
     ],
   },
+  'ssh-revokes-heavy': {
+    claim: 'A revoke, or an end by time, does not wait for another tenant on the node.',
+    goal: 'p99 within 2 s beside 2 000 sessions of 50 accounts and 10 homes of 60 000 files being removed',
+    asked_by: 'SG-25',
+    command: 'npm run campaign:ssh-revokes -- --sessions 2000 --accounts 50 --releases 10 --ends --record',
+    paths: ['agent/src'],
+  },
   'decide-engines': {
     claim: 'A decision is faster than with casbin, CASL, cedar-wasm and opa-wasm.',
     goal: 'ahead of every peer, prepared and cold',
