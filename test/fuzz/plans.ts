@@ -56,14 +56,17 @@ const perturbations: Arbitrary<Perturbation> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('header'), name: fc.constantFrom(...headerNames), value: headerValues }) },
 )
 
+const requestIds = fc.stringMatching(/^[A-Za-z0-9._:-]{1,128}$/)
+const idempotencyKeys = fc.stringMatching(/^[!-~]{1,128}$/)
+
 const plansFor = (operation: Documented): Arbitrary<Plan> => {
   const queries = operation.parameters.filter((parameter) => parameter.in === 'query' && parameter.name !== 'cursor')
   const schema = bodySchemaOf(operation)
   const optional = <T>(value: Arbitrary<T>) => fc.option(value, { freq: 2, nil: undefined })
   const headers = fc
     .record({
-      'x-request-id': optional(fc.stringMatching(/^[A-Za-z0-9._:-]{1,128}$/)),
-      'idempotency-key': optional(fc.stringMatching(/^[!-~]{1,128}$/)),
+      'x-request-id': optional(requestIds),
+      'idempotency-key': optional(idempotencyKeys),
     })
     .map((given) => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Record<string, string>)
   return fc.record({

@@ -19,7 +19,17 @@ interface Schema {
 
 const ajv = new Ajv({ strict: false, validateFormats: false })
 
+const kept = new Map<string, Arbitrary<string>>()
+
+/** Kept by what the schema says: the same few shapes stand in every operation, and making one for a pattern takes longer than asking with it. */
 const texts = (schema: Schema): Arbitrary<string> => {
+  const key = JSON.stringify(schema)
+  const known = kept.get(key) ?? textsFor(schema)
+  kept.set(key, known)
+  return known
+}
+
+const textsFor = (schema: Schema): Arbitrary<string> => {
   const { pattern, format, minLength = 0, maxLength = 200 } = schema
   const isValid = ajv.compile(schema)
   const likely = [
