@@ -160,7 +160,7 @@ export const faultWorld = async (place: Place, { people = 200 } = {}) => {
     try {
       const response = await fetch(`${url}${path}`, {
         method,
-        signal: AbortSignal.timeout(30_000),
+        signal: AbortSignal.timeout(240_000),
         headers: {
           ...(isForm ? {} : { authorization: `Bearer ${token}` }),
           ...named,
