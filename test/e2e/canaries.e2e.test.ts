@@ -265,6 +265,8 @@ const sweep = async (url: string, secrets: readonly Marker[], calls = rightfulCa
     await issueInEveryWay(url, heard)
     markers.push(...(await enrolInEveryWay(url, heard)))
     markers.push(...(await deliverInEveryWay(url, heard)))
+    // Five of a service account and one of an operator, whatever share follows: each of them was recognized.
+    expect(markers.filter(({ place }) => place === 'a token that was issued')).toHaveLength(6)
   }
   const unknown: Marker = { place: 'nothing', text: markerText(), may: {} }
   const probed = new Set(calls === rightfulCalls ? [...anchors, ...shareOf('canaries', rightfulCalls, 25)] : calls)
@@ -431,7 +433,8 @@ test('HO-08 AU-06 TI-18 no secret is found in a table, a file, the log, the metr
   expect(swept.answers.filter(({ status }) => status >= 500).map(({ status }) => status)).toEqual([503])
   const shown = (place: string) => swept.markers.filter((marker) => marker.place === place).length
   expect(shown('a secret that was shown')).toBeGreaterThan(0)
-  expect(shown('a token that was issued')).toBeGreaterThan(isWhole ? 10 : 5)
+  // Which other operations issue one depends on the share.
+  if (isWhole) expect(shown('a token that was issued')).toBeGreaterThan(10)
   expect(shown('the secret of an enrolment token')).toBeGreaterThan(0)
   expect(shown('a wrapping token that was shown')).toBeGreaterThanOrEqual(3)
 })
