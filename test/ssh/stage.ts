@@ -22,7 +22,10 @@ export const desired = ({ key_type, blob, fingerprint }: Pair, expires_at: strin
 export interface StagedAccount {
   readonly allocation_id: string
   readonly username: string
-  readonly install: (keys: readonly DesiredKey[]) => Promise<Done>
+  readonly install: (
+    keys: readonly DesiredKey[],
+    terms?: Pick<TaskParams<'allocation.provision_user'>, 'devices' | 'bounds'>,
+  ) => Promise<Done>
   readonly drift: (now?: Date) => Promise<boolean>
   readonly remove: () => Promise<Done>
 }
@@ -43,8 +46,8 @@ export const sshStage = async (changed: Partial<Layout> = {}, makeHands: typeof 
     return {
       allocation_id,
       username,
-      install: (keys) => {
-        const params = { ...of, keys: [...keys], set_hash: 'h'.repeat(43) }
+      install: (keys, terms = {}) => {
+        const params = { ...of, ...terms, keys: [...keys], set_hash: 'h'.repeat(43) }
         wanted = { ...wanted, type: 'allocation.install_authorized_keys', generation: wanted.generation + 1, params }
         return hands.installKeys(params, wanted.generation)
       },
