@@ -8,11 +8,16 @@ import type { Figures, Plan } from './decide/load.ts'
 import { median, table } from './decide/measure.ts'
 import { openWorld, peoplePerTenant, projectId, projectsPerTenant, subjectOf, tenantId } from './decide/world.ts'
 import { child, ended, startOurs } from './servers.ts'
+import { type Account, addAccount } from './tokens/accounts.ts'
+import { issuances } from './tokens/requests.ts'
+import { scope } from './tokens/servers.ts'
 
 const [rounds, seconds] = [3, 3]
 const most_ratio = 2
 /** More than an export of one answer holds. */
 const audit_rows = 12_000
+/** So many that no limit of a machine is reached. */
+const accounts_per_tenant = 30
 /** Name some to leave the others out: `npm run bench -- noisy lists exports`. */
 const wanted = process.argv.slice(3)
 
@@ -39,7 +44,7 @@ interface Kind {
   readonly connections: number
 }
 /** What the noisy tenant does, each with connections of its own, always as fast as it is answered. */
-const noises = async (): Promise<Record<string, Kind>> => {
+const noises = async (accounts: readonly Account[]): Promise<Record<string, Kind>> => {
   const heads = await Promise.all(Array.from({ length: peoplePerTenant }, (_, person) => bearer(person)))
   const dear = { action: 'allocation.read', resource: { type: 'allocation', tenant_id: tenantId(0), project_id: projectId(0) } }
   // One owner and two admins: those who may read the audit log.
@@ -68,6 +73,7 @@ const noises = async (): Promise<Record<string, Kind>> => {
       ),
       connections: 4,
     },
+    tokens: { requests: issuances(accounts, scope), connections: 32 },
   }
 }
 
@@ -86,9 +92,15 @@ try {
             'gpuaas:local:-:iam/project', 'project.update', 'success', 'info', '{"name":{"from":"a","to":"b"},"reason":null}', decode(repeat('ab', 32), 'hex')
        from generate_series(1, ${audit_rows}) n`,
   )
+  const accountsOf = async (tenant: number): Promise<Account[]> => {
+    const accounts: Account[] = []
+    for (let n = 0; n < accounts_per_tenant; n += 1) accounts.push(await addAccount(world, tenant, `bench-${tenant}-${n}`))
+    return accounts
+  }
+  const [noisy_accounts, other_accounts] = [await accountsOf(0), await accountsOf(1)]
   await world.sql('analyze')
   const server = await startOurs(world, issuer)
-  const all = Object.entries(await noises()).filter(([name]) => wanted.length === 0 || wanted.includes(name))
+  const all = Object.entries(await noises(noisy_accounts)).filter(([name]) => wanted.length === 0 || wanted.includes(name))
   const quiet = child('./decide/load.ts')
   const noisy = all.map(() => child('./decide/load.ts'))
   try {
@@ -98,6 +110,7 @@ try {
     const calm: Record<string, readonly string[]> = {
       'a decision': [post(decide.path, others[10]!, asked)],
       'a list': others.map((head) => get(`/api/v1/orgs/${tenantId(1)}/projects`, head)),
+      'a token': issuances(other_accounts, scope),
     }
     const figures = new Map<string, Figures[]>()
     const note = (name: string, of: Figures) => figures.set(name, [...(figures.get(name) ?? []), of])

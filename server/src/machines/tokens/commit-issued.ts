@@ -1,5 +1,5 @@
 import type { Operation } from '@gatehouse/contract/operation'
-import type { Database, TransactionOptions, Tx } from '#ground/db/database.ts'
+import type { Database, Payer, TransactionOptions, Tx } from '#ground/db/database.ts'
 import { isHeldUp, isRowFault } from '#ground/db/database-errors.ts'
 import { isStillSo } from '#ground/epochs/moment.ts'
 import { askMoment, readMoment } from '#ground/epochs/read-moment.ts'
@@ -10,12 +10,15 @@ import { answeredBefore, keep } from '#rails/http/idempotency.ts'
 import { insertTokens, type TokenRow } from './issuing-queries.ts'
 import { type Attempt, issuing_patience_ms, type Job, type Lane, late, lockWaits, type Outcome, tenantLanes, type Way } from './lanes.ts'
 import type { LastUses } from './last-uses.ts'
+import { sharedPayer } from './shared-payer.ts'
 
 /** A token that is signed and that nobody has seen yet: what must be written before anybody may, and in the state that it was decided in. */
 export interface Issuance {
   readonly row: TokenRow
   /** Of the state that it was decided in. */
   readonly stamp: string
+  /** Who pays for writing it. */
+  readonly payer: Payer
   /** Whose it is and what is recorded of it. */
   readonly doing: Omit<Work, 'tx' | 'now'>
 }
@@ -91,6 +94,7 @@ export const commitIssued = ({ database, append, patience_ms = issuing_patience_
     try {
       const sound = await written((tx) => write(tx, issuances, questions), {
         lock_wait_ms,
+        payer: sharedPayer(issuances.map(({ row: { org_id }, payer }) => [org_id, payer])),
         ahead: [questions.lock.statement, questions.moment.statement],
       })
       for (const each of jobs) outcomes.set(each, { is_committed: sound.has(each.issuance) })
@@ -116,7 +120,7 @@ export const commitIssued = ({ database, append, patience_ms = issuing_patience_
           if (!result.sound.has(issuance)) throw new Moved()
           return result
         },
-        { lock_wait_ms },
+        { lock_wait_ms, payer: issuance.payer },
       )
       outcomes.set(job!, { is_committed: sound.has(issuance) })
     } catch (error) {

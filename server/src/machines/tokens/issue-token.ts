@@ -1,5 +1,5 @@
 import type { Operation } from '@gatehouse/contract/operation'
-import type { Database } from '#ground/db/database.ts'
+import type { Database, Payer } from '#ground/db/database.ts'
 import type { Fresh, FreshReader, Wanted } from '#ground/epochs/fresh.ts'
 import { stampOf } from '#ground/epochs/moment.ts'
 import { newId } from '#ground/kernel/ids.ts'
@@ -64,6 +64,22 @@ const instantOf = (seconds: number): string => new Date(seconds * 1000).toISOStr
 
 const most_tries = 4
 
+/** One try for a caller: what is recorded of it, and who pays for it. */
+interface Attempt {
+  readonly caller: Caller
+  readonly trail: Trail
+  readonly payer: Payer
+}
+
+const charged = <T>(payer: Payer, act: () => T): T => {
+  const from = performance.now()
+  try {
+    return act()
+  } finally {
+    payer.charge(performance.now() - from)
+  }
+}
+
 /**
  * The one issuer: whatever the class, a verified credential is judged, a token is signed, and nobody sees it before its row and its
  * record are committed in the state that it was judged in. There is no other place that makes one.
@@ -78,8 +94,7 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: L
   const commit = commitIssued(parts, uses)
 
   const signed = async <C extends MachineClass>(
-    caller: Caller,
-    trail: Trail,
+    { caller, trail, payer }: Attempt,
     { actor, bound, binding, keys, moment, exchange }: Verified<C>,
     { request, profile }: Asked<C>,
     { audience, scope, ttl_seconds }: Grant,
@@ -133,6 +148,7 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: L
     const issuance: Issuance = {
       row,
       stamp: stampOf(moment, bound.org_id),
+      payer,
       doing: { actor, correlation_id: caller.correlation_id, source_ip: caller.source_ip, trail },
     }
     const reply = {
@@ -149,10 +165,9 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: L
   }
 
   const deny = (
-    caller: Caller,
+    { caller, trail, payer }: Attempt,
     { actor, bound, policy }: Verified<MachineClass>,
     request: Asked<MachineClass>['request'],
-    trail: Trail,
     { problem, why }: Refusing,
   ) => {
     let allowed_audiences: readonly string[] = []
@@ -172,24 +187,33 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: L
         allowed_audiences,
         ...(trail.asked[0] ? { decision_id: trail.asked[0].decision_id } : {}),
       },
+      payer,
     )
+  }
+
+  /** Once for a request: it is counted, its tenant has a turn, and its key was not used before. */
+  const admitted = async (caller: Caller, { actor, place }: Verified<MachineClass>, hash: string): Promise<Payer> => {
+    await caller.identified(actor)
+    // The place of who asks. In an exchange the subject is of the same.
+    const payer = await caller.turnOf(place.tenant_id ?? actor.id)
+    const key = caller.idempotency_key
+    if (key !== undefined) await requireUnanswered(database.reader, actor, key, hash)
+    return payer
   }
 
   return async <C extends MachineClass>(caller: Caller, asked: Asked<C>) => {
     const { operation, request, same_by, verify, profile } = asked
     const key = caller.idempotency_key
     const hash = key === undefined ? '' : requestHash(operation, { params: {}, query: {}, body: same_by })
+    let payer: Payer | undefined
     for (let attempt = 1; attempt <= most_tries; attempt += 1) {
       // What was proved for the first try is what turned out to be no longer so.
       const verified = await verify(attempt === 1 ? caller.fresh : fresh.forRequest())
-      if (attempt === 1) {
-        await caller.identified(verified.actor)
-        if (key !== undefined) await requireUnanswered(database.reader, verified.actor, key, hash)
-      }
+      payer ??= await admitted(caller, verified, hash)
       const trail = newTrail()
       try {
-        const grant = judged(trail, verified, request, profile?.refusals)
-        const { issuance, reply } = await signed(caller, trail, verified, asked, grant)
+        const grant = charged(payer, () => judged(trail, verified, request, profile?.refusals))
+        const { issuance, reply } = await signed({ caller, trail, payer }, verified, asked, grant)
         const is_committed = key === undefined ? await commit.one(issuance) : await commit.once(issuance, { operation, key, hash, reply })
         if (!is_committed) continue
         caller.trail.asked.push(...trail.asked)
@@ -198,7 +222,7 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: L
       } catch (error) {
         if (!(error instanceof Refusing)) throw error
         caller.trail.asked.push(...trail.asked)
-        await deny(caller, verified, request, trail, error)
+        await deny({ caller, trail, payer }, verified, request, error)
         throw error.problem
       }
     }

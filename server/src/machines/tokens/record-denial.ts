@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Database } from '#ground/db/database.ts'
+import type { Database, Payer } from '#ground/db/database.ts'
 import { type Machine, newTrail, type Work } from '#ground/work/work.ts'
 import type { Append } from '#rails/audit/append.ts'
 import { record } from '#rails/audit/record.ts'
@@ -92,6 +92,8 @@ interface Recording extends Job {
   readonly by: Asker
   readonly refused: Refused
   readonly denial: Denial
+  /** Nobody pays where nobody was verified. */
+  readonly payer: Payer | undefined
 }
 
 export interface DenialParts {
@@ -101,6 +103,12 @@ export interface DenialParts {
   readonly onUnrecorded?: (what: 'late' | 'lost', error: unknown) => void
   /** How long one try may take. */
   readonly patience_ms?: number
+}
+
+/** All of them are of one tenant, so any one's account is that of all. */
+const payerOf = (jobs: readonly Recording[]): { payer?: Payer } => {
+  const payer = jobs.find((job) => job.payer)?.payer
+  return payer ? { payer } : {}
 }
 
 /** So long a record is tried that nobody waits for; so many of these there are at a time. */
@@ -126,7 +134,7 @@ export const denialRecorder = ({ database, append, onUnrecorded = () => {}, pati
           })
           await append(...(works as [Work, ...Work[]]))
         },
-        { lock_wait_ms },
+        { lock_wait_ms, ...payerOf(jobs) },
       )
       for (const job of jobs) outcomes.set(job, { is_committed: true })
     },
@@ -134,9 +142,9 @@ export const denialRecorder = ({ database, append, onUnrecorded = () => {}, pati
     most_runs: 1,
   }
 
-  const write = (by: Asker, refused: Refused, denial: Denial): Promise<void> =>
+  const write = (by: Asker, refused: Refused, denial: Denial, payer?: Payer): Promise<void> =>
     lanes.within(refused.org_id, async (lane) => {
-      const outcome = await lanes.alone(way, { by, refused, denial, lane, until: performance.now() + patience_ms })
+      const outcome = await lanes.alone(way, { by, refused, denial, payer, lane, until: performance.now() + patience_ms })
       if ('error' in outcome) throw outcome.error
     })
 

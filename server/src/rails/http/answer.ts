@@ -1,4 +1,5 @@
 import type { ActorType, Operation } from '@gatehouse/contract/operation'
+import type { Payer } from '#ground/db/database.ts'
 import type { FreshReader } from '#ground/epochs/fresh.ts'
 import type { Actor, Trail, Work } from '#ground/work/work.ts'
 import type { Action } from '../authz/actions.ts'
@@ -115,6 +116,11 @@ export interface Caller extends Showing {
   readonly dpop: string | undefined
   readonly node_protocol: number
   readonly trail: Trail
+  /**
+   * To be called before something is issued, when it is known which tenant's time that takes: it comes back when that tenant has a turn, with the
+   * account that the rest is charged to.
+   */
+  readonly turnOf: (tenant: string) => Promise<Payer>
 }
 
 /**

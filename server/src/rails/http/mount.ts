@@ -127,6 +127,13 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     dpop: oneText(request.headers.dpop),
     node_protocol: spokenBy(operation, request.headers),
     trail: newTrail(),
+    turnOf: async (tenant) => {
+      const { turns, wait_ms } = bulkheads
+      request.paid_by = tenant
+      // What the credential was verified by must not grow old meanwhile.
+      await turns.enter(tenant, request.fresh.limit_ms)
+      return turns.payer(tenant, wait_ms)
+    },
     identified: identifiedOnce(async (actor) => {
       if ('issue' in answering && !operation.actors.includes(actor.type as never)) throw new Problem('token_invalid')
       request.actor = actor
