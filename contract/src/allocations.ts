@@ -41,11 +41,6 @@ export const Allocation = Named('Allocation', {
   state_since: Instant,
   failure: Nullable(Type.String()),
   created_at: Instant,
-})
-export type Allocation = Static<typeof Allocation>
-export const ShownAllocation = Named('ShownAllocation', {
-  ...Allocation.properties,
-  ssh_key_ids: Type.Array(Id('ssh key'), { description: 'Of the owner and of the project’s automation; grants are listed by themselves.' }),
   waits_for: Nullable(
     Type.Unsafe<(typeof waitedFor)[number]>({
       ...OneOf(waitedFor),
@@ -53,6 +48,11 @@ export const ShownAllocation = Named('ShownAllocation', {
         'While it is `requested`. `free_gpus`: a node could serve it, and has no room yet, or is drained or not enrolled. `suitable_node`: no node of this region and SKU has so many GPUs, so it waits until one is registered.',
     }),
   ),
+})
+export type Allocation = Static<typeof Allocation>
+export const ShownAllocation = Named('ShownAllocation', {
+  ...Allocation.properties,
+  ssh_key_ids: Type.Array(Id('ssh key'), { description: 'Of the owner and of the project’s automation; grants are listed by themselves.' }),
   device_indexes: Nullable(
     Type.Array(Type.Integer(), {
       description:

@@ -4,7 +4,7 @@ import Type, { type Static } from 'typebox'
 import { columns, sql, sqlPart } from '#ground/db/statement.ts'
 import type { Action } from '#rails/authz/actions.ts'
 import type { Authorized } from '#rails/authz/authorize.ts'
-import { AllocationRow } from './allocation.ts'
+import { AllocationRow, WaitingRow } from './allocation.ts'
 
 type Proof = Authorized<Action, object>
 const Only = Exactly({ id: Id('allocation') })
@@ -35,10 +35,16 @@ export const lockOwnedBy = (user_id: string, org_id: string, project_id: string 
 export const lockOnNode = (node_id: string) => sql(AllocationRow)`
   select ${columns(AllocationRow)} from allocations where node_id = ${node_id} and cleared_at is null order by id for no key update`
 
+/** What one waits for, from whether any node could ever serve it. */
+export const waitsFor = sqlPart(`
+  case when a.state <> 'requested' then null
+       when exists (select from nodes c where c.status <> 'retired' and c.region = a.region and c.sku = a.sku and c.gpus >= a.gpus) then 'free_gpus'
+       else 'suitable_node' end as waits_for`)
+
 export const allocationsIn = (project_id: string, state: AllocationState | undefined, after: string | null, limit: number) => sql(
-  AllocationRow,
+  WaitingRow,
 )`
-  select ${columns(AllocationRow)} from allocations
+  select ${columns(AllocationRow, 'a')}, ${waitsFor} from allocations a
    where project_id = ${project_id} and (${state ?? null}::text is null or state = ${state ?? null}::text)
      and (${after}::uuid is null or id > ${after}::uuid)
    order by id limit ${limit}`
@@ -123,9 +129,8 @@ export const shareUser = (user_id: string) => sql(Exactly({ id: Id('user') }))`
 
 /** What is known of an allocation beside its row: its own keys, and the latest that its node was asked for. */
 export const ShownRow = Exactly({
-  ...AllocationRow.properties,
+  ...WaitingRow.properties,
   ssh_key_ids: Type.Array(Id('ssh key')),
-  waits_for: ShownAllocation.properties.waits_for,
   device_indexes: ShownAllocation.properties.device_indexes,
   ssh: ShownAllocation.properties.ssh,
   task_id: Nullable(Id('node task')),
@@ -151,9 +156,7 @@ const deviceIndexes = sqlPart(`
 export const shownAllocation = (id: string, asker: string | null, now: string) => sql(ShownRow)`
   select ${columns(AllocationRow, 'a')},
          array(select ssh_key_id::text from allocation_ssh_public_keys where allocation_id = a.id and ended_at is null order by ssh_key_id) as ssh_key_ids,
-         case when a.state <> 'requested' then null
-              when exists (select from nodes c where c.status <> 'retired' and c.region = a.region and c.sku = a.sku and c.gpus >= a.gpus) then 'free_gpus'
-              else 'suitable_node' end as waits_for,
+         ${waitsFor},
          ${deviceIndexes} as device_indexes,
          case when a.state in ('provisioning', 'active') and n.ssh_host is not null and n.ssh_host_keys <> '{}'
                and (a.owner_user_id = ${asker}::uuid

@@ -6,9 +6,11 @@ import type { Work } from '#ground/work/work.ts'
 import type { Kind, Place } from '#rails/authz/kind.ts'
 import type { TaskSigning } from '../task-signers/task-signing.ts'
 
+const { waits_for, ...kept } = Allocation.properties
+
 /** One as its table has it. */
 export const AllocationRow = Exactly({
-  ...Allocation.properties,
+  ...kept,
   generation: Type.Integer(),
   epoch: Type.Integer(),
   confirmed_generation: Type.Integer(),
@@ -16,6 +18,10 @@ export const AllocationRow = Exactly({
   cleared_at: Nullable(Instant),
 })
 export type AllocationRow = Static<typeof AllocationRow>
+
+/** The same, and what it waits for, which its nodes say. */
+export const WaitingRow = Exactly({ ...AllocationRow.properties, waits_for })
+export type WaitingRow = Static<typeof WaitingRow>
 
 type Shape = Pick<AllocationRow, 'region' | 'sku' | 'gpus'>
 

@@ -4,7 +4,7 @@ import { findProject } from '#people/tenancy/project-queries.ts'
 import { authorize, authorizedAmong, isAllowedButForRules } from '#rails/authz/authorize.ts'
 import { type Answering, listed } from '#rails/http/answer.ts'
 import { seenIn } from '#rails/http/seen-page.ts'
-import { type AllocationRow, allocationKind } from './allocation.ts'
+import { allocationKind, type WaitingRow } from './allocation.ts'
 import { allocationsIn } from './allocation-queries.ts'
 import { allocationsOf, projectNamed } from './allocation-scope.ts'
 import { listedOf } from './shown-allocation.ts'
@@ -19,9 +19,9 @@ const listKind = { ...projectKind, type: allocationKind.type }
 export const listAllocations: Answering<typeof Op> = async (work, { query, slice, project_header }) => {
   const project_id = projectNamed(work, { project_header, named: query, where: 'query' })
   const found = await work.tx.maybe(findProject(project_id))
-  let hidden: AllocationRow | undefined
-  const judged = async (rows: readonly AllocationRow[]) => {
-    const allowed = await authorizedAmong(work, 'allocation.read', allocationKind, rows)
+  let hidden: WaitingRow | undefined
+  const judged = async (rows: readonly WaitingRow[]) => {
+    const allowed = await authorizedAmong<WaitingRow>(work, 'allocation.read', allocationKind, rows)
     hidden ??= rows.find((row) => !allowed.includes(row))
     return allowed
   }

@@ -1,3 +1,4 @@
+import { listAllocations } from '@gatehouse/contract/allocations'
 import { drainNode, readNode, undrainNode } from '@gatehouse/contract/nodes'
 import { expect, test } from 'vitest'
 import { sceneOn } from '../../../../test/allocation-scene.ts'
@@ -82,4 +83,11 @@ test('SG-09 allocation: none of the nodes could ever serve it → waits_for says
     seeded.user('ada'),
   ])
   expect((await scene.read(body.id)).waits_for).toBe('suitable_node')
+  const { items } = (await live.ask('asha', listAllocations, { query: { project_id: seeded.project.aurora, limit: 200 } })).body
+  const listed = new Set<string | null>()
+  for (const { id, waits_for } of items) {
+    expect(waits_for).toBe((await scene.read(id)).waits_for)
+    listed.add(waits_for)
+  }
+  expect(listed).toEqual(new Set([null, 'free_gpus', 'suitable_node']))
 })

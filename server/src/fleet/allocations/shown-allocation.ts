@@ -1,18 +1,12 @@
 import type { RuntimeSync, ShownAllocation } from '@gatehouse/contract/allocations'
 import { Problem } from '#ground/kernel/problem.ts'
 import type { Work } from '#ground/work/work.ts'
-import type { AllocationRow } from './allocation.ts'
+import type { WaitingRow } from './allocation.ts'
 import { type ShownRow, shownAllocation } from './allocation-queries.ts'
 
 /** What a list shows: without what is between us and the node. */
-export const listedOf = ({
-  generation: _g,
-  epoch: _e,
-  confirmed_generation: _c,
-  confirmed_at: _a,
-  cleared_at: _l,
-  ...told
-}: AllocationRow) => told
+export const listedOf = ({ generation: _g, epoch: _e, confirmed_generation: _c, confirmed_at: _a, cleared_at: _l, ...told }: WaitingRow) =>
+  told
 
 type Known = Omit<ShownRow, 'ssh_key_ids' | 'waits_for' | 'device_indexes' | 'ssh'>
 
@@ -39,7 +33,6 @@ export const shown = async (work: Work, allocation_id: string): Promise<ShownAll
   if (!row) throw new Problem('allocation_not_found')
   const {
     ssh_key_ids,
-    waits_for,
     device_indexes,
     ssh,
     task_id: _t,
@@ -50,5 +43,5 @@ export const shown = async (work: Work, allocation_id: string): Promise<ShownAll
     is_of_earlier_epoch: _o,
     ...allocation
   } = row
-  return { ...listedOf(allocation), ssh_key_ids, waits_for, device_indexes, ssh, runtime_sync: runtimeSync(row) }
+  return { ...listedOf(allocation), ssh_key_ids, device_indexes, ssh, runtime_sync: runtimeSync(row) }
 }

@@ -11,10 +11,10 @@ const contributedKind = (shared_runtime_id: string): Kind<AllocationRow> => ({
 })
 
 /** Each is judged by itself: its project may have rules of its own. People see what they would if they read it. */
-export const readableAmong = (work: Work, shared_runtime_id: string, rows: readonly AllocationRow[]): Promise<AllocationRow[]> =>
+export const readableAmong = <Row extends AllocationRow>(work: Work, shared_runtime_id: string, rows: readonly Row[]): Promise<Row[]> =>
   work.actor.type === 'user'
-    ? authorizedAmong(work, 'allocation.read', allocationKind, rows)
-    : authorizedAmong(work, 'shared_runtime.allocation.read', contributedKind(shared_runtime_id), rows)
+    ? authorizedAmong<Row>(work, 'allocation.read', allocationKind, rows)
+    : authorizedAmong<Row>(work, 'shared_runtime.allocation.read', contributedKind(shared_runtime_id), rows)
 
 /** Of these, those that are contributed to the runtime now and that whoever asks may read. */
 export const readContributed = async (

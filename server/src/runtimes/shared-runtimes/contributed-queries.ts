@@ -1,7 +1,8 @@
 import { Exactly, Nullable, OneOf } from '@gatehouse/contract/shapes'
 import { contributionPolicies } from '@gatehouse/contract/shared-runtimes'
 import Type from 'typebox'
-import { AllocationRow } from '#fleet/allocations/allocation.ts'
+import { AllocationRow, WaitingRow } from '#fleet/allocations/allocation.ts'
+import { waitsFor } from '#fleet/allocations/allocation-queries.ts'
 import { columns, sql, sqlPart } from '#ground/db/statement.ts'
 
 /** Of attached projects, as far as each contributes; by what the allocation's own row says of where it belongs. */
@@ -9,8 +10,8 @@ const contributed = sqlPart(`
   join shared_runtime_attachments t on t.project_id = a.project_id and t.org_id = a.org_id and t.detached_at is null
    and (t.contribution_policy = 'all' or (t.contribution_policy = 'tagged' and a.shared_runtime_id = t.shared_runtime_id))`)
 
-export const contributedTo = (shared_runtime_id: string, after: string | null, limit: number) => sql(AllocationRow)`
-  select ${columns(AllocationRow, 'a')} from allocations a ${contributed}
+export const contributedTo = (shared_runtime_id: string, after: string | null, limit: number) => sql(WaitingRow)`
+  select ${columns(AllocationRow, 'a')}, ${waitsFor} from allocations a ${contributed}
    where t.shared_runtime_id = ${shared_runtime_id} and (${after}::uuid is null or a.id > ${after}::uuid)
    order by a.id limit ${limit}`
 
