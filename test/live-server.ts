@@ -109,7 +109,7 @@ const startServer = async (
         patience_ms,
       }),
       duplicate_wait_ms: unhurried.duplicate_wait_ms,
-      bulkheads: bulkheads(tenantTurns(), unhurried.queue_wait_ms),
+      bulkheads: bulkheads(database, tenantTurns(), unhurried.queue_wait_ms),
       slowness: unhurried.slowness,
       logger: false,
     }

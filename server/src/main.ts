@@ -83,7 +83,7 @@ const start = async () => {
         app?.log.error({ err }, `the record of a refused token is ${what}`)
       },
     }),
-    bulkheads: bulkheads(),
+    bulkheads: bulkheads(database),
     logger: loggerOptions(config.log_level),
     nodes_url: config.nodes.url,
     metrics,

@@ -90,7 +90,7 @@ export const composeServer = async (
       tasks: tasking.tasks,
       patience_ms: deadlines?.decision_ms ?? unhurried.patience_ms,
     }),
-    bulkheads: bulkheads(),
+    bulkheads: bulkheads(database),
     ...(deadlines ? {} : { slowness: unhurried.slowness }),
     logger: loggerOptions(logLevel),
   }

@@ -95,6 +95,7 @@ export const keptMaps: Readonly<Record<string, string>> = {
   'rails/http/counted-refusals.ts refusals': 'a fixed number of nodes and reasons, the least recently used goes first',
   'rails/http/drain.ts sockets': 'open connections',
   'rails/http/held-up.ts tenants': 'one entry for each tenant with a change under way; leaves with it',
+  'rails/http/few-places.ts line': 'one entry for each tenant that tries again after a held lock; leaves with it',
   'rails/http/tenant-turns.ts allowances': '10 000 tenants, the least recently used goes first',
   'rails/http/tenant-turns.ts asking': 'tenants that asked in the last quarter of a second',
   'rails/http/tenant-turns.ts waiting': 'requests in flight; refused when their turn does not come in time',

@@ -47,6 +47,8 @@ export interface TransactionOptions {
 export interface Database {
   /** Single reads, each a snapshot of its own: for what precedes the work (who is this, how often may they ask). */
   readonly reader: Reader
+  /** How many the pool has at most. */
+  readonly connections: number
   transaction<T>(mode: 'read' | 'write', within: (tx: Tx) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** Whether the database answers now, and is the primary. */
   ping(): Promise<boolean>
@@ -196,6 +198,7 @@ export const openDatabase = (settings: DatabaseOptions): Database => {
   }
 
   return {
+    connections: pool().options.max,
     reader: readerOf(async (statement) => (await read(queryOf(statement))).map(statement.parse)),
     transaction: async (mode, within, options = {}) => {
       for (let attempt = 1; ; attempt += 1) {

@@ -19,4 +19,8 @@ export class Problem extends Error {
   }
 }
 
+/** Something could not be had in time, or at all. Why is for the log. */
+export const unavailable = (why: string, cause?: unknown): Problem =>
+  new Problem('dependency_unavailable', undefined, new Error(why, { cause }))
+
 const isList = (details: ProblemDetails | readonly FieldFault[] | undefined): details is readonly FieldFault[] => Array.isArray(details)

@@ -8,7 +8,18 @@ import type { Work } from '#ground/work/work.ts'
 import { type Append, chainLock, lockChains } from '#rails/audit/append.ts'
 import { answeredBefore, keep } from '#rails/http/idempotency.ts'
 import { insertTokens, type TokenRow } from './issuing-queries.ts'
-import { type Attempt, issuing_patience_ms, type Job, type Lane, late, lockWaits, type Outcome, tenantLanes, type Way } from './lanes.ts'
+import {
+  type Attempt,
+  issuing_patience_ms,
+  type Job,
+  type Lane,
+  type LanePlaces,
+  late,
+  lockWaits,
+  type Outcome,
+  tenantLanes,
+  type Way,
+} from './lanes.ts'
 import type { LastUses } from './last-uses.ts'
 import { sharedPayer } from './shared-payer.ts'
 
@@ -59,7 +70,7 @@ type Questions = ReturnType<typeof questionsOf>
 
 const worksOf = (tx: Tx, issuances: readonly Issuance[]): Work[] => issuances.map(({ doing }) => ({ ...doing, now: tx.now, tx }))
 
-export const commitIssued = ({ database, append, patience_ms = issuing_patience_ms }: CommitParts, uses: LastUses) => {
+export const commitIssued = ({ database, append, patience_ms = issuing_patience_ms }: CommitParts, uses: LastUses, places: LanePlaces) => {
   /**
    * Writes those whose state is still as it was; the others are to be decided again. That is asked behind the locks of the chains:
    * whatever took a right away in these tenants was recorded there, so it is either seen here or it waits until these are committed.
@@ -129,7 +140,7 @@ export const commitIssued = ({ database, append, patience_ms = issuing_patience_
     }
   }
 
-  const lanes = tenantLanes()
+  const lanes = tenantLanes(places)
   const apart: Way<Issuing> = { attempt: writeTogether, most_jobs: 256, most_runs: 1 }
   const keyedAlone: Way<Issuing & { readonly keyed: Keyed }> = { attempt: writeKeyed, most_jobs: 1, most_runs: 3 }
 

@@ -14,6 +14,7 @@ import { type Binding, claimsOf, signedToken } from './claims.ts'
 import { commitIssued, type Issuance } from './commit-issued.ts'
 import type { TokenRow } from './issuing-queries.ts'
 import { judged, type Refusals, Refusing, type ToBeJudged } from './judge-issuance.ts'
+import type { LanePlaces } from './lanes.ts'
 import type { LastUses } from './last-uses.ts'
 import { type MachineClass, type TokenType, typeOf } from './machine-class.ts'
 import type { DenialParts, DenialRecorder } from './record-denial.ts'
@@ -84,14 +85,14 @@ const charged = <T>(payer: Payer, act: () => T): T => {
  * The one issuer: whatever the class, a verified credential is judged, a token is signed, and nobody sees it before its row and its
  * record are committed in the state that it was judged in. There is no other place that makes one.
  */
-export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: LastUses) => {
+export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: LastUses, places: LanePlaces) => {
   const {
     database,
     fresh,
     keys: { sign },
     issuer,
   } = parts
-  const commit = commitIssued(parts, uses)
+  const commit = commitIssued(parts, uses, places)
 
   const signed = async <C extends MachineClass>(
     { caller, trail, payer }: Attempt,

@@ -2,6 +2,7 @@ import type { Actor } from '#ground/work/work.ts'
 import type { Caller } from '#rails/http/answer.ts'
 import { type Claimed, type GateParts, keepOwners, type Prove } from './credential-gate.ts'
 import { type IssuerParts, tokenIssuer } from './issue-token.ts'
+import { lanePlaces } from './lanes.ts'
 import { lastUses } from './last-uses.ts'
 import { denialRecorder } from './record-denial.ts'
 import { slowDownWrongs } from './slow-down.ts'
@@ -10,7 +11,8 @@ import { serviceAccountGate } from './verify-service-account.ts'
 
 /** The gates and the issuer, once for a process: what is slowed at one door is slowed at all, and what comes together is written together. */
 export const gateAndIssuer = (parts: IssuerParts) => {
-  const denials = denialRecorder(parts)
+  const places = lanePlaces(parts.database)
+  const denials = denialRecorder(parts, places)
   const uses = lastUses()
   const shared: GateParts = { ...parts, denials, slow: slowDownWrongs(), ownerOf: keepOwners(parts) }
   const [gate, operators] = [serviceAccountGate(shared, uses), operatorGate(shared)]
@@ -31,7 +33,7 @@ export const gateAndIssuer = (parts: IssuerParts) => {
       if (owner?.type !== 'shared_runtime_operator') return gate.identify(caller, claimed, prove)
       return (await operators.open(caller, claimed, prove)).actor
     },
-    issue: tokenIssuer(parts, denials, uses),
+    issue: tokenIssuer(parts, denials, uses, places),
     denials,
   }
 }

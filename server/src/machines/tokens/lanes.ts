@@ -1,6 +1,8 @@
+import { connectionSharesOf } from '#ground/db/connection-shares.ts'
+import type { Database } from '#ground/db/database.ts'
 import { isHeldUp } from '#ground/db/database-errors.ts'
 import { together } from '#ground/epochs/together.ts'
-import { Problem } from '#ground/kernel/problem.ts'
+import { unavailable } from '#ground/kernel/problem.ts'
 import { semaphore } from '#ground/kernel/semaphore.ts'
 
 /** So long a caller waits for a token, or for the record of its refusal; what is committed later is never given out. */
@@ -37,23 +39,28 @@ export interface Lane {
 /** How long a lock is waited for: while others wait with it, and alone. */
 export const lockWaits = { together: 150, alone: 400 }
 
-export const late = () => new Problem('dependency_unavailable', undefined, new Error('its locks were not given in time'))
+export const late = () => unavailable('its locks were not given in time')
+
+/** Few of the pool's connections wait for locks, however many tenants are held up: made once for all lanes of a process. */
+export const lanePlaces = ({ connections }: Pick<Database, 'connections'>) => {
+  const { together, apart, held_up } = connectionSharesOf(connections).issuing
+  return { together: semaphore(together), apart: semaphore(apart), held_up: semaphore(held_up) }
+}
+export type LanePlaces = ReturnType<typeof lanePlaces>
 
 /**
  * Keeps tenants out of each other's way. Somebody who holds the end of one tenant's chain holds up this tenant alone: it has few
  * connections to wait on, a queue that ends, and whoever waits in it is told in time.
  */
-export const tenantLanes = ({ most_jobs = 2000 } = {}) => {
+export const tenantLanes = (places: LanePlaces, { most_jobs = 2000 } = {}) => {
   const lanes = new Map<string, Lane>()
-  // Few of the pool's connections wait for locks, however many tenants are held up.
-  const queues = { together: semaphore(4), apart: semaphore(3), held_up: semaphore(2) }
 
   const run = async <J extends Job>(lane: Lane, attempt: Attempt<J>, jobs: readonly J[]): Promise<Outcome[]> => {
     const outcomes = new Map<J, Outcome>()
     const left = () => jobs.filter((job) => !outcomes.has(job) && job.until > performance.now())
     while (left().length > 0)
       try {
-        await queues[lane.state](async () => {
+        await places[lane.state](async () => {
           const trying = left()
           if (trying.length === 0) return
           await attempt(trying, lane.state === 'held_up' ? lockWaits.alone : lockWaits.together, outcomes)

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import type { Database } from '#ground/db/database.ts'
 import { Problem } from '#ground/kernel/problem.ts'
+import { lanePlaces } from './lanes.ts'
 import { denialRecorder } from './record-denial.ts'
 
 const org_id = '00000000-0000-4000-8000-000000000001'
@@ -25,7 +26,7 @@ const recorder = (failures: number) => {
   const append = async (...works: readonly unknown[]) => {
     written += works.length
   }
-  const denials = denialRecorder({ database, append, onUnrecorded: (what) => told.push(what) })
+  const denials = denialRecorder({ database, append, onUnrecorded: (what) => told.push(what) }, lanePlaces({ connections: 10 }))
   return { denials, told, written: () => written }
 }
 

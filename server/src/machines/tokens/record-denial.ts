@@ -4,7 +4,7 @@ import { type Machine, newTrail, type Work } from '#ground/work/work.ts'
 import type { Append } from '#rails/audit/append.ts'
 import { record } from '#rails/audit/record.ts'
 import { askedWord } from '#rails/http/asked-ids.ts'
-import { issuing_patience_ms, type Job, tenantLanes, type Way } from './lanes.ts'
+import { issuing_patience_ms, type Job, type LanePlaces, tenantLanes, type Way } from './lanes.ts'
 import { normaliseScope } from './normalise-scope.ts'
 import type { TokenRequest } from './token-policy.ts'
 
@@ -115,9 +115,15 @@ const payerOf = (jobs: readonly Recording[]): { payer?: Payer } => {
 const perseverance_ms = 60_000
 const most_aside = 5000
 
-/** Writes that tokens were refused into the tenants' own logs: in transactions of their own, and each tenant's apart. */
-export const denialRecorder = ({ database, append, onUnrecorded = () => {}, patience_ms = issuing_patience_ms }: DenialParts) => {
-  const lanes = tenantLanes()
+/**
+ * Writes that tokens were refused into the tenants' own logs: in transactions of their own, and each tenant's apart. The places are shared with those who
+ * issue, because both wait for the same chains.
+ */
+export const denialRecorder = (
+  { database, append, onUnrecorded = () => {}, patience_ms = issuing_patience_ms }: DenialParts,
+  places: LanePlaces,
+) => {
+  const lanes = tenantLanes(places)
   const aside = new Set<Promise<void>>()
   let isClosing = false
 

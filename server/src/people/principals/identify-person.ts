@@ -1,3 +1,4 @@
+import { connectionSharesOf } from '#ground/db/connection-shares.ts'
 import type { Database } from '#ground/db/database.ts'
 import { type Source, type Wanted, want } from '#ground/epochs/fresh.ts'
 import { recentlyUsed } from '#ground/kernel/recently-used.ts'
@@ -57,7 +58,7 @@ export const identifyPerson = (
    * A person who signs in has no tenant yet, and what is recorded of it waits for the end of the platform's chain: few do so with a connection. A token
    * that repeats the address writes no such row, so known people do not wait behind newcomers.
    */
-  const queues = tenantQueues()
+  const queues = tenantQueues({ lent: connectionSharesOf(database.connections).lent })
   const recorded = <T>(act: () => Promise<T>) => queues('sign-in', act)
 
   return async (token: string, { correlation_id, fresh, identified }: Showing, before?: HumanClaims): Promise<Actor> => {

@@ -6,7 +6,7 @@ const lockTimeout = () => Object.assign(new Error('canceling statement due to lo
 
 /** Tenants whose locks are held until they are let go; says how many try at a time, and how long they are willing to wait. */
 const world = (wait_ms = 60_000) => {
-  const within = heldUpTenants(wait_ms)
+  const within = heldUpTenants(2, wait_ms)
   const held = new Set<string>()
   const trying = new Map<string, number>()
   const waits: number[] = []
@@ -51,7 +51,7 @@ test('HO-11 locks: many tenants are held up → two try at a time, one of each t
 })
 
 test('HO-11 locks: one that waited for a connection while those before it met the lock → does not try it by itself', async () => {
-  const within = heldUpTenants(60_000)
+  const within = heldUpTenants(2, 60_000)
   let [tried, is_held] = [0, true]
   const connection = Promise.withResolvers<void>()
   const meets = within('t', async (lockWait) => {
@@ -78,7 +78,7 @@ test('HO-11 locks: not given in time → refused; what is no lock is thrown as i
   const { held, ask } = world(30)
   held.add('t')
   await expect(ask('t')).rejects.toMatchObject({ code: 'dependency_unavailable' })
-  const within = heldUpTenants(60_000)
+  const within = heldUpTenants(2, 60_000)
   await expect(
     within('t', async () => Promise.reject(new Problem('idempotency_in_progress', undefined, lockTimeout()))),
   ).rejects.toMatchObject({
@@ -87,7 +87,7 @@ test('HO-11 locks: not given in time → refused; what is no lock is thrown as i
 })
 
 test('HO-11 locks: one that had a connection only after its time, while others meet the lock → refused as late, not as a fault of ours', async () => {
-  const within = heldUpTenants(20)
+  const within = heldUpTenants(2, 20)
   const connection = Promise.withResolvers<void>()
   let is_over = false
   const late = within('t', async (lockWait) => {
@@ -114,7 +114,7 @@ test('HO-11 locks: one that had a connection only after its time, while others m
 })
 
 test('HO-11 locks: refused because its time passed while it waited to try again → it is never done afterwards', async () => {
-  const within = heldUpTenants(50)
+  const within = heldUpTenants(2, 50)
   let [is_held, done] = [true, 0]
   const first = Promise.withResolvers<void>()
   const let_go = Promise.withResolvers<void>()
@@ -136,4 +136,52 @@ test('HO-11 locks: refused because its time passed while it waited to try again 
   await before
   await new Promise((resolve) => setImmediate(resolve))
   expect(done).toBe(0)
+})
+
+test('HO-11 locks: two tenants wait for connections of their own before they try again → a third is not kept from trying', async () => {
+  const within = heldUpTenants(2, 60_000)
+  const connections = Promise.withResolvers<void>()
+  const is_held = new Set(['a', 'b', 'c'])
+  const waits_for_connection = new Set<string>()
+  const ask = (tenant: string) => {
+    let tries = 0
+    return within(tenant, async (lockWait) => {
+      tries += 1
+      if (tries > 1 && tenant !== 'c') {
+        waits_for_connection.add(tenant)
+        await connections.promise
+      }
+      lockWait()
+      await new Promise((resolve) => setImmediate(resolve))
+      if (is_held.has(tenant)) throw lockTimeout()
+      return tenant
+    })
+  }
+  const others = [ask('a'), ask('b')]
+  await expect.poll(() => waits_for_connection.size).toBe(2)
+  const third = ask('c')
+  await new Promise((resolve) => setImmediate(resolve))
+  is_held.clear()
+  expect(await third).toBe('c')
+  connections.resolve()
+  expect(await Promise.all(others)).toEqual(['a', 'b'])
+})
+
+test('HO-11 locks: a tenant has many that try again and again → another one comes to its tries, too', async () => {
+  const within = heldUpTenants(1, 60_000)
+  const tries = { noisy: 0, quiet: 0 }
+  let is_held = true
+  const ask = (tenant: keyof typeof tries) =>
+    within(tenant, async (lockWait) => {
+      lockWait()
+      tries[tenant] += 1
+      await new Promise((resolve) => setImmediate(resolve))
+      if (is_held) throw lockTimeout()
+    })
+  const noisy = Array.from({ length: 10 }, () => ask('noisy'))
+  await expect.poll(() => tries.noisy).toBeGreaterThan(20)
+  const quiet = ask('quiet')
+  await expect.poll(() => tries.quiet).toBeGreaterThan(20)
+  is_held = false
+  await Promise.all([...noisy, quiet])
 })

@@ -1,11 +1,9 @@
 import { isLockTimeout } from '#ground/db/database-errors.ts'
-import { Problem } from '#ground/kernel/problem.ts'
-import { semaphore } from '#ground/kernel/semaphore.ts'
+import { Problem, unavailable } from '#ground/kernel/problem.ts'
+import { fewPlaces } from './few-places.ts'
 
 /** How long a lock is waited for with a connection: the first time, and by those that are known to be held up. */
 export const lockWaits = { first_ms: 250, again_ms: 400 }
-/** Of the ten connections of a pool so many wait for locks of tenants that are held up, however many tenants those are. */
-const most_held_up = 2
 
 /** What one tenant has under way. */
 interface Tenant {
@@ -15,11 +13,13 @@ interface Tenant {
   last: Promise<unknown>
 }
 
-const late = () =>
-  new Problem('dependency_unavailable', undefined, new Error('lock timeout: another transaction holds a lock of this tenant'))
+const late = () => unavailable('lock timeout: another transaction holds a lock of this tenant')
 
 /** An earlier request met the lock while this one waited for a connection, so this one does not try. */
 class HeldUpMeanwhile extends Error {}
+
+/** It has a connection of its tenant's, and nobody of the few that may wait for locks has gone: it gives the connection back. */
+class NoPlace extends Error {}
 
 /** Called when it has a connection: says how long it may wait for a lock, or throws where it must not even try. */
 export type LockWait = () => number
@@ -32,14 +32,39 @@ const isOfLock = (error: unknown): boolean =>
  * Another transaction holds a lock of a tenant, such as the end of its audit chain. A request that meets the lock gives its connection back and
  * tries again later: one of a tenant at a time, and few of all tenants. Meanwhile it waits without a connection.
  */
-export const heldUpTenants = (wait_ms: number) => {
+export const heldUpTenants = (most_held_up: number, wait_ms: number) => {
   const tenants = new Map<string, Tenant>()
-  const oneOfFew = semaphore(most_held_up)
+  const places = fewPlaces(most_held_up)
 
   const inOrder = <T>(tenant: Tenant, act: () => Promise<T>): Promise<T> => {
-    const mine = tenant.last.then(() => oneOfFew(act))
+    const mine = tenant.last.then(act)
     tenant.last = mine.catch(() => {})
     return mine
+  }
+
+  /** Takes one of the few places only when it has its tenant's connection: those of other tenants need not wait for that. */
+  const withPlace = async <T>(attempt: (lockWait: LockWait) => Promise<T>, lockWait: LockWait, isLate: () => boolean): Promise<T> => {
+    const inLine = places.line()
+    try {
+      while (!isLate()) {
+        let has_place = false
+        try {
+          return await attempt(() => {
+            has_place = inLine.take()
+            if (!has_place) throw new NoPlace()
+            return lockWait()
+          })
+        } catch (error) {
+          if (!(error instanceof NoPlace)) throw error
+        } finally {
+          if (has_place) places.giveBack()
+        }
+        await inLine.untilOneIsFree()
+      }
+      throw late()
+    } finally {
+      inLine.leave()
+    }
   }
 
   /** Tries it when its turn comes, unless that is too late: then it has been refused already. */
@@ -50,13 +75,19 @@ export const heldUpTenants = (wait_ms: number) => {
     promise.catch(() => {
       is_late = true
     })
-    const trying_again = inOrder(tenant, async () => {
-      if (is_late) throw late()
-      clearTimeout(timer)
-      // Somebody before has been let in: then nothing is held any more.
-      return attempt(() => (tenant.is_held_up ? lockWaits.again_ms : lockWaits.first_ms))
-    })
-    trying_again.then(resolve, reject)
+    const trying_again = inOrder(tenant, () =>
+      withPlace(
+        attempt,
+        () => {
+          if (is_late) throw late()
+          clearTimeout(timer)
+          // Somebody before has been let in: then nothing is held any more.
+          return tenant.is_held_up ? lockWaits.again_ms : lockWaits.first_ms
+        },
+        () => is_late,
+      ),
+    )
+    trying_again.then(resolve, reject).finally(() => clearTimeout(timer))
     return promise
   }
 

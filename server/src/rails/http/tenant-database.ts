@@ -1,3 +1,4 @@
+import { connectionSharesOf } from '#ground/db/connection-shares.ts'
 import type { Database, TransactionOptions } from '#ground/db/database.ts'
 import { type HeldUpTenants, heldUpTenants } from './held-up.ts'
 import { type TenantQueues, tenantQueues, usual_queue_wait_ms } from './tenant-queues.ts'
@@ -11,12 +12,14 @@ export interface Bulkheads {
   readonly wait_ms: number
 }
 
-export const bulkheads = (turns: TenantTurns = tenantTurns(), wait_ms: number = usual_queue_wait_ms): Bulkheads => ({
-  turns,
-  queues: tenantQueues(wait_ms, turns.mayBorrow),
-  heldUp: heldUpTenants(wait_ms),
-  wait_ms,
-})
+export const bulkheads = (
+  { connections }: Pick<Database, 'connections'>,
+  turns: TenantTurns = tenantTurns(),
+  wait_ms: number = usual_queue_wait_ms,
+): Bulkheads => {
+  const { lent, held_up } = connectionSharesOf(connections)
+  return { turns, queues: tenantQueues({ lent, wait_ms, mayBorrow: turns.mayBorrow }), heldUp: heldUpTenants(held_up, wait_ms), wait_ms }
+}
 
 /**
  * The database as requests of one tenant use it: they have few connections at a time, give them back where a lock of theirs is held, and pay for what

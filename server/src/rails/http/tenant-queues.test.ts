@@ -7,7 +7,7 @@ const held = () => {
 }
 
 test('M5 HO-11 queues: one tenant has many under way → three at a time, in their order, and another is not kept waiting', async () => {
-  const within = tenantQueues(60_000)
+  const within = tenantQueues({ lent: 2, wait_ms: 60_000 })
   const began: number[] = []
   const locks = Array.from({ length: 10 }, held)
   const all = locks.map(({ promise }, n) =>
@@ -28,7 +28,7 @@ test('M5 HO-11 queues: one tenant has many under way → three at a time, in the
 })
 
 test('M5 queues: it fails, or waits too long → its place is given on', async () => {
-  const within = tenantQueues(20)
+  const within = tenantQueues({ lent: 2, wait_ms: 20 })
   const { promise, release } = held()
   const all = Array.from({ length: 3 }, () => within('noisy', () => promise))
   await expect(within('noisy', async () => 'late')).rejects.toMatchObject({ code: 'dependency_unavailable' })
@@ -44,7 +44,7 @@ test('M5 queues: it fails, or waits too long → its place is given on', async (
 })
 
 test('M5 HO-11 queues: six tenants with ten each under way → one each, two more are lent, and these go from tenant to tenant', async () => {
-  const within = tenantQueues(60_000)
+  const within = tenantQueues({ lent: 2, wait_ms: 60_000 })
   const began: string[] = []
   const locks: { tenant: string; release: () => void; done: Promise<unknown> }[] = []
   for (let tenant = 0; tenant < 6; tenant += 1)
@@ -75,7 +75,7 @@ test('M5 HO-11 queues: six tenants with ten each under way → one each, two mor
 })
 
 test('M5 queues: a tenant is past its share → it borrows no connection, and what it gives back is its own', async () => {
-  const within = tenantQueues(60_000, (tenant) => tenant !== 'noisy')
+  const within = tenantQueues({ lent: 2, wait_ms: 60_000, mayBorrow: (tenant) => tenant !== 'noisy' })
   const began: number[] = []
   const locks = Array.from({ length: 3 }, held)
   const all = locks.map(({ promise }, n) =>
@@ -92,4 +92,20 @@ test('M5 queues: a tenant is past its share → it borrows no connection, and wh
   for (const { release } of locks) release()
   await Promise.all(all)
   expect(began).toEqual([0, 1, 2])
+})
+
+test('M5 queues: more connections are lent, because the pool has more → so many more of a tenant are under way', async () => {
+  const within = tenantQueues({ lent: 4, wait_ms: 60_000 })
+  const { promise, release } = held()
+  let began = 0
+  const all = Array.from({ length: 10 }, () =>
+    within('noisy', () => {
+      began += 1
+      return promise
+    }),
+  )
+  await Promise.resolve()
+  expect(began).toBe(5)
+  release()
+  await Promise.all(all)
 })

@@ -1,10 +1,5 @@
-import { Problem } from '#ground/kernel/problem.ts'
+import { unavailable } from '#ground/kernel/problem.ts'
 
-/**
- * Of the ten connections of a pool each tenant has one, and a few have more: of those so many are lent, to all tenants together. What changes
- * in a tenant waits for the end of its audit chain anyway.
- */
-const most_lent = 2
 /** The longest queue of a tenant: one more request is refused at once. */
 const most_waiting = 500
 /** As long as a statement may take. */
@@ -15,13 +10,20 @@ interface Queue {
   readonly waiting: Set<() => void>
 }
 
-const late = () => new Problem('dependency_unavailable', undefined, new Error('too many requests of this tenant are under way'))
+const late = () => unavailable('too many requests of this tenant are under way')
+
+interface QueueOptions {
+  /** Each tenant has one connection; so many more are lent, to all tenants together. What changes in a tenant waits for the end of its audit chain anyway. */
+  readonly lent: number
+  readonly wait_ms?: number
+  readonly mayBorrow?: (tenant: string) => boolean
+}
 
 /**
  * Bulkheads: transactions of one tenant share a few connections of the pool. Where somebody holds a lock of that tenant, its requests wait
  * here, without a connection, and everybody else's go on.
  */
-export const tenantQueues = (wait_ms = usual_queue_wait_ms, mayBorrow: (tenant: string) => boolean = () => true) => {
+export const tenantQueues = ({ lent: most_lent, wait_ms = usual_queue_wait_ms, mayBorrow = () => true }: QueueOptions) => {
   const queues = new Map<string, Queue>()
   let lent = 0
 

@@ -1,5 +1,5 @@
 import type { Payer } from '#ground/db/database.ts'
-import { Problem } from '#ground/kernel/problem.ts'
+import { unavailable } from '#ground/kernel/problem.ts'
 import { recentlyUsed } from '#ground/kernel/recently-used.ts'
 
 /** A turn while others ask: so long a tenant works in one go, but for the one item that it is at. */
@@ -52,8 +52,7 @@ interface Waits {
   readonly cost_ms?: number
 }
 
-const late = (limit_ms: number) =>
-  new Problem('dependency_unavailable', undefined, new Error(`no turn for this tenant within ${limit_ms} ms`))
+const late = (limit_ms: number) => unavailable(`no turn for this tenant within ${limit_ms} ms`)
 
 /**
  * Fair queueing of the event loop, by tenant (round robin). A tenant pays for what its requests take: judging, reading rows, writing answers, and a
