@@ -128,7 +128,7 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
         caller,
         { actor: actorOf(read), org_id, project_id, resource: of.boundTo(read, none).resources[0]! },
         // Nobody was verified, so nothing that the caller wrote goes into the record.
-        { reason_code: 'token_invalid', why, request: {}, allowed_audiences: [], attempts },
+        { reason_code: 'token_invalid', why, request: {}, attempts },
       )
     }
     await slow.untilAnswered(key_id, caller.source_ip, came_at, figures)

@@ -167,16 +167,10 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: L
 
   const deny = (
     { caller, trail, payer }: Attempt,
-    { actor, bound, policy }: Verified<MachineClass>,
+    { actor, bound }: Verified<MachineClass>,
     request: Asked<MachineClass>['request'],
     { problem, why }: Refusing,
   ) => {
-    let allowed_audiences: readonly string[] = []
-    try {
-      allowed_audiences = policy().allowed_audiences
-    } catch {
-      // Then that is what was refused for.
-    }
     return denials.write(
       caller,
       { actor, org_id: bound.org_id, project_id: bound.project_id, resource: bound.resources[0]! },
@@ -185,7 +179,6 @@ export const tokenIssuer = (parts: IssuerParts, denials: DenialRecorder, uses: L
         why,
         request,
         subject_id: bound.actor_id,
-        allowed_audiences,
         ...(trail.asked[0] ? { decision_id: trail.asked[0].decision_id } : {}),
       },
       payer,

@@ -8,7 +8,7 @@ const org_id = '00000000-0000-4000-8000-000000000001'
 const actor = { type: 'service_account', id: '00000000-0000-4000-8000-000000000002', credential_id: 'k' } as const
 const by = { correlation_id: 'c', source_ip: '192.0.2.1' }
 const refused = { actor, org_id, project_id: null, resource: { type: 'project', id: 'p' } }
-const denial = { reason_code: 'token_invalid', why: 'wrong_secret', request: {}, allowed_audiences: [] }
+const denial = { reason_code: 'token_invalid', why: 'wrong_secret', request: {} }
 
 /** A recorder whose database fails so many times. */
 const recorder = (failures: number) => {

@@ -27,7 +27,6 @@ export interface Denial {
   readonly request: TokenRequest & { readonly source_workflow_id?: string; readonly reason?: string }
   /** The subject of the wanted token, where it is not the caller: in a token exchange. */
   readonly subject_id?: string
-  readonly allowed_audiences: readonly string[]
   readonly decision_id?: string
   /** How many wrong secrets the key has had by now. */
   readonly attempts?: number
@@ -36,13 +35,11 @@ export interface Denial {
 type Asker = Pick<Work, 'correlation_id' | 'source_ip'>
 
 /** What the request named, whatever the credential is bound to. */
-const askedIn = ({ audience, scope, actor_type, actor_id, org_id, project_id, resource_type, resource_id }: TokenRequest) =>
+const askedIn = ({ audience, scope, org_id, project_id, resource_type, resource_id }: TokenRequest) =>
   Object.fromEntries(
     Object.entries({
       asked_audience: audience === undefined ? undefined : askedWord(audience),
       asked_scope: scope === undefined ? undefined : normaliseScope(scope).join(' '),
-      asked_actor_type: actor_type,
-      asked_actor_id: actor_id,
       asked_org_id: org_id,
       asked_project_id: project_id,
       asked_resource_type: resource_type === undefined ? undefined : askedWord(resource_type),
@@ -50,12 +47,10 @@ const askedIn = ({ audience, scope, actor_type, actor_id, org_id, project_id, re
     }).filter(([, value]) => value !== undefined),
   )
 
-const known = <T>(value: T | undefined, values: readonly T[]): T | null => (value !== undefined && values.includes(value) ? value : null)
-
 const eventOf = (
   { source_ip }: Asker,
   { actor, org_id, project_id, resource }: Refused,
-  { reason_code, why, request, subject_id, allowed_audiences, decision_id, attempts }: Denial,
+  { reason_code, why, request, subject_id, decision_id, attempts }: Denial,
 ): Parameters<typeof record>[1] => ({
   action: 'auth.token.deny',
   resource_type: actor.type,
@@ -72,8 +67,9 @@ const eventOf = (
     requested_actor_type: request.actor_type ?? actor.type,
     requested_actor_id: request.actor_id ?? subject_id ?? actor.id,
     key_id: actor.credential_id,
-    audience: known(request.audience, allowed_audiences),
-    scope: request.scope === undefined ? null : normaliseScope(request.scope).join(' '),
+    // As in the row of an issuance, these say what was issued: nothing. What was asked for stands under its own names.
+    audience: null,
+    scope: null,
     resource_type: resource.type,
     resource_id: resource.id,
     expires_at: null,
