@@ -1,3 +1,4 @@
+import { stagedKeys } from '@gatehouse/server/desk/decisions/staged-keys'
 import {
   type Action,
   type ActionEntry,
@@ -62,7 +63,14 @@ const make = async (): Promise<string> => {
   const tiers: readonly Tier[] = ['platform', 'tenant', 'project']
   const keys = tiers.flatMap((tier) => (Object.keys(actions) as Action[]).filter((key) => actions[key].tier === tier).sort())
   const whole: readonly PermissionKey[] = [overridePermission, ...keys]
-  return `${head.join('\n')}\n\n${tableOf(['action', 'tier', 's', 'r', ...builtinRoleNames], whole.map(rowOf))}\n`
+  const staged = [
+    '## Staged keys',
+    '',
+    'Keys of built-in roles that no operation asks about yet. The decision API answers for them to those who serve what they guard (RP-32).',
+    '',
+    ...Object.entries(stagedKeys).map(([key, by]) => `- \`${key}\`: by ${by}`),
+  ]
+  return `${head.join('\n')}\n\n${tableOf(['action', 'tier', 's', 'r', ...builtinRoleNames], whole.map(rowOf))}\n\n${staged.join('\n')}\n`
 }
 
 export const permissionMatrixDocument: Document = { path: 'docs/generated/permission-matrix.md', make }
