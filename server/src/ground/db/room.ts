@@ -3,6 +3,7 @@ import { room } from '../kernel/room-door.ts'
 export const dbRoom = room({
   sees: ['kernel'],
   shows: [
+    'connection-shares.ts',
     'copy/backup.ts',
     'copy/copy-refused.ts',
     'copy/restore.ts',
