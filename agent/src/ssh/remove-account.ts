@@ -10,6 +10,7 @@ import { removeLeftovers, removeTree } from './leftovers.ts'
 import { forgetPrevention, type Plan, removePlans } from './plans.ts'
 import { allProcesses, endProcess } from './processes.ts'
 import { forgetTerms } from './terms.ts'
+import { removeMountsOf } from './users-mounts.ts'
 
 /** In which group of the system a process is. */
 const groupOf = async (pid: number): Promise<string> => {
@@ -97,6 +98,7 @@ export const removeAccount = async (layout: Layout, groups: Groups | null, accou
   // A plan may have been made by what ran until now.
   plans.push(...(await removePlans(account)))
   processes += await endProcessesOf(layout, groups, account)
+  await removeMountsOf(groups, uid)
   // Before the name is gone: a crash in between must find its way back here.
   await putAwayHome(layout, account)
   await removeLeftovers({ uid, gid: gid >= layout.first_uid ? gid : null })
