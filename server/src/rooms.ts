@@ -26,7 +26,9 @@ import { principalsRoom } from '#people/principals/room.ts'
 import { rolesRoom } from '#people/roles/room.ts'
 import { tenancyRoom } from '#people/tenancy/room.ts'
 import { auditRoom } from '#rails/audit/room.ts'
+import type { ActorClass, ActorClasses } from '#rails/authz/actor-class.ts'
 import { authzRoom } from '#rails/authz/room.ts'
+import type { Noun } from '#rails/http/noun.ts'
 import { httpRoom } from '#rails/http/room.ts'
 import type { Job } from '#rails/jobs/job.ts'
 import { jobsRoom } from '#rails/jobs/room.ts'
@@ -80,7 +82,19 @@ const doors = Object.values(rooms)
 /** Every column that holds sealed secrets: what re-wrapping must reach. */
 export const envelopeColumns: readonly EnvelopeColumn[] = doors.flatMap((door) => ('sealed' in door ? door.sealed : []))
 
-type DeclaredJob = Extract<(typeof doors)[number], { readonly jobs: unknown }>['jobs'][number]
+type Door = (typeof doors)[number]
+type DeclaredActor = Extract<Door, { readonly actors: unknown }>['actors'][number]
+type DeclaredNoun = Extract<Door, { readonly nouns: unknown }>['nouns'][number]
+type DeclaredJob = Extract<Door, { readonly jobs: unknown }>['jobs'][number]
+
+const byType = <C extends ActorClass>(classes: readonly C[]) =>
+  Object.fromEntries(classes.map((each) => [each.type, each])) as unknown as { readonly [T in C['type']]: Extract<C, { readonly type: T }> }
+/** Every class of the contract: one that no room declares is missing here, and does not compile. */
+export const actorClasses: ActorClasses = byType(doors.flatMap((door): readonly DeclaredActor[] => ('actors' in door ? door.actors : [])))
+
+/** What the record can name. */
+export const nouns: readonly Noun[] = doors.flatMap((door): readonly DeclaredNoun[] => ('nouns' in door ? door.nouns : []))
+
 /** What the jobs need of the process: all that each of them says it needs. */
 export type JobParts = (DeclaredJob extends infer J ? (J extends Job<infer P> ? (parts: P) => void : never) : never) extends (
   parts: infer All,

@@ -1,8 +1,10 @@
 import { createRequire } from 'node:module'
-import { rooms } from '@gatehouse/server/rooms'
+import { actorTypes } from '@gatehouse/contract/operation'
+import { actorClasses, rooms } from '@gatehouse/server/rooms'
 import { describe, expect, test } from 'vitest'
 import { roomFolders, wings } from '../../tools/generate/room-folders.ts'
 import { type Edge, edges } from '../../tools/generate/room-graph.ts'
+import { filesUnder, isTest, matchesOf, textOf } from './tree.ts'
 
 type Doors = Readonly<Record<string, { readonly sees: readonly string[]; readonly shows: readonly string[] }>>
 const doors: Doors = rooms
@@ -76,5 +78,64 @@ describe('doors of rooms', () => {
       expect(rule(`room-${room}`)?.comment).toBe(`${room} sees ${sees.length > 0 ? sees.join(', ') : 'no other room'}`)
       for (const file of shows) expect(rule(`shown-by-${room}`)?.to.pathNot).toContain(file.replaceAll('.', '\\.'))
     }
+  })
+
+  test('nouns: each → has a table that its own room owns', () => {
+    const owners = new Map(
+      filesUnder('db/migrations').flatMap((path) =>
+        [...textOf(path).matchAll(/^-- room: ([\w-]+)(?:\ncreate table| takes) (\w+)/gm)].map(
+          ([, room, table]) => [table!, room!] as const,
+        ),
+      ),
+    )
+    const strange = Object.entries(rooms).flatMap(([room, door]) =>
+      'nouns' in door
+        ? door.nouns.filter(({ table }) => owners.get(table) !== room).map(({ type, table }) => `${room} declares ${type}: ${table}`)
+        : [],
+    )
+    expect(strange).toEqual([])
+  })
+
+  test('actor classes: every class of the contract, and the product itself → declared by one room', () => {
+    const declared = Object.values(rooms).flatMap((door) => ('actors' in door ? door.actors.map(({ type }) => type as string) : []))
+    expect(declared.toSorted()).toEqual([...actorTypes, 'system'].toSorted())
+    expect(Object.entries(actorClasses).filter(([type, each]) => each.type !== type)).toEqual([])
+  })
+
+  /** Files of the rails and the desk that still ask for a class by its name. This list only shrinks. */
+  const naming: readonly string[] = [
+    ...['audit-log-queries', 'sentence'].map((name) => `desk/audit-trail/${name}.ts`),
+    ...[
+      'decided-by',
+      'decision-queries',
+      'explain-decision',
+      'question',
+      'read-my-permissions',
+      'relations',
+      'veil',
+      'what-is-missing',
+    ].map((name) => `desk/decisions/${name}.ts`),
+    ...[
+      'actions',
+      'bound-roles',
+      'carried-keys',
+      'decide',
+      'kind',
+      'override-limits',
+      'platform-queries',
+      'platform-source',
+      'read-standings',
+      'service-account-standing-queries',
+      'standing-queries',
+    ].map((name) => `rails/authz/${name}.ts`),
+    ...['observe', 'platform-mismatch'].map((name) => `rails/http/${name}.ts`),
+  ].map((path) => `server/src/${path}`)
+
+  test('actor classes: a file of http, authz, decisions, audit-trail → names none, but those listed', () => {
+    const folders = ['rails/http', 'rails/authz', 'desk/decisions', 'desk/audit-trail'].map((folder) => `server/src/${folder}`)
+    const files = folders.flatMap(filesUnder).filter((path) => path.endsWith('.ts') && !isTest(path) && !path.includes('/testing/'))
+    const quoted = new RegExp(`'(?:${actorTypes.join('|')})'|\\b(?:${actorTypes.filter((type) => type !== 'user').join('|')}):`)
+    const found = matchesOf(files, quoted).map((place) => place.split(':')[0]!)
+    expect(found.toSorted()).toEqual(naming.toSorted())
   })
 })

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { operations } from '@gatehouse/contract/operations'
 import { openApiDocument } from '@gatehouse/server/rails/http/openapi'
+import { actorClasses } from '@gatehouse/server/rooms'
 import { expect, test } from 'vitest'
 import { filesUnder, isTest, matchesOf } from './tree.ts'
 
@@ -35,7 +36,7 @@ test.for([`const major = version.split('.')[0]`, `randomBytes(32).toString('base
 )
 
 test('TI-24 the OpenAPI document says which claims a resource server may rely on', () => {
-  const document = JSON.stringify(openApiDocument(operations))
+  const document = JSON.stringify(openApiDocument(operations, actorClasses))
   const told = /A JWT of the type `at\+jwt`.*?an opaque text\./.exec(document)?.[0] ?? ''
   for (const claim of ['iss', 'aud', 'sub', 'client_id', 'actor_type', 'org_id', 'project_id', 'scope', 'iat', 'exp', 'jti'])
     expect(told).toContain(`\`${claim}\``)

@@ -1,5 +1,5 @@
 import { operations } from '@gatehouse/contract/operations'
-import { operatorAccess } from '../../server/src/rails/http/operator-allowlist.ts'
+import { operatorAccess } from '../../server/src/runtimes/shared-runtimes/operator-allowlist.ts'
 import { type Document, tableOf } from './document.ts'
 
 /** One line for each operation that the operator of a shared runtime may call: a list that grows is one new line to review. */

@@ -70,6 +70,7 @@ import { runtimeCredentialRoutes } from '#runtimes/runtime-credentials/runtime-c
 import { requireTaggable } from '#runtimes/shared-runtimes/require-taggable.ts'
 import type { RuntimeSubscribers } from '#runtimes/shared-runtimes/shared-runtime.ts'
 import { sharedRuntimeRoutes } from '#runtimes/shared-runtimes/shared-runtime-routes.ts'
+import { actorClasses, nouns } from '../rooms.ts'
 
 /** Where the end or beginning of one thing reaches rooms above it, in the same transaction. */
 export const tenancySubscribers: TenancySubscribers = {
@@ -226,5 +227,7 @@ export const composed = ({
     identifyNode: trust.identifyNode,
     aside: issuing.denials,
     tenantNamed,
+    actors: actorClasses,
+    nouns,
   }
 }

@@ -3,4 +3,5 @@ import { room } from '#ground/kernel/room-door.ts'
 export const policyAdminRoom = room({
   sees: ['tenancy', 'http', 'authz', 'policies', 'audit', 'work', 'db', 'kernel'],
   shows: ['mirror-definitions.ts', 'policy-admin-routes.ts', 'set-policy-value-by-order.ts'],
+  nouns: [{ type: 'policy_constraint', table: 'policy_constraints', id_param: 'constraint_id' }],
 })

@@ -22,4 +22,5 @@ export const allocationsRoom = room({
     'task-finished.ts',
   ],
   jobs: [{ name: 'tend-allocations', doing: 'tending the allocations', every_seconds: 2, run: tendAllocations }],
+  nouns: [{ type: 'allocation', table: 'allocations', id_param: 'allocation_id' }],
 })

@@ -20,4 +20,5 @@ export const nodeTasksRoom = room({
         onTasksTended(await tasking.tendTasks()),
     },
   ],
+  nouns: [{ type: 'node_task', table: 'node_tasks', id_param: 'task_id' }],
 })

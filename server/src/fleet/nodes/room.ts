@@ -1,5 +1,6 @@
 import { room } from '#ground/kernel/room-door.ts'
 import { authorityEnvelopes } from './authority.ts'
+import { nodeAgents } from './node-agent-class.ts'
 
 export const nodesRoom = room({
   sees: ['task-signers', 'http', 'authz', 'audit', 'work', 'custody', 'db', 'kernel'],
@@ -18,4 +19,6 @@ export const nodesRoom = room({
     'note-protocol.ts',
   ],
   sealed: [authorityEnvelopes],
+  actors: [nodeAgents],
+  nouns: [{ type: 'node', table: 'nodes', id_param: 'node_id' }],
 })

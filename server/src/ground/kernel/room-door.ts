@@ -9,6 +9,10 @@ export interface Door {
   readonly shows: readonly string[]
   /** Columns that hold sealed secrets: what re-wrapping must reach. */
   readonly sealed?: readonly unknown[]
+  /** The classes of actors that it knows. */
+  readonly actors?: readonly unknown[]
+  /** What the record can name of its tables. */
+  readonly nouns?: readonly unknown[]
   /** What it does by itself, again and again: `rails/jobs` runs it. */
   readonly jobs?: readonly unknown[]
 }

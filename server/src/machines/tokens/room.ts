@@ -1,6 +1,7 @@
 import type { Database } from '#ground/db/database.ts'
 import { room } from '#ground/kernel/room-door.ts'
 import { forgetTokens } from './forget-tokens.ts'
+import { workloads } from './workload-class.ts'
 
 export const tokensRoom = room({
   sees: [
@@ -43,4 +44,5 @@ export const tokensRoom = room({
       run: ({ database }: { readonly database: Database }) => forgetTokens(database),
     },
   ],
+  actors: [workloads],
 })

@@ -1,4 +1,5 @@
 import { room } from '#ground/kernel/room-door.ts'
+import { people } from './person-class.ts'
 
 export const principalsRoom = room({
   sees: ['tenancy', 'http', 'authz', 'policies', 'audit', 'work', 'epochs', 'db', 'kernel'],
@@ -11,4 +12,6 @@ export const principalsRoom = room({
     'principal-routes.ts',
     'user-queries.ts',
   ],
+  actors: [people],
+  nouns: [{ type: 'user', table: 'users', id_param: 'user_id' }],
 })

@@ -1,4 +1,5 @@
 import { room } from '#ground/kernel/room-door.ts'
+import { platformOperators } from './platform-operator-class.ts'
 
 export const rolesRoom = room({
   sees: ['principals', 'tenancy', 'http', 'authz', 'policies', 'audit', 'work', 'db', 'kernel'],
@@ -17,5 +18,10 @@ export const rolesRoom = room({
     'role-routes.ts',
     'role-scope.ts',
     'role-subscribers.ts',
+  ],
+  actors: [platformOperators],
+  nouns: [
+    { type: 'role', table: 'role_definitions', id_param: 'role_id' },
+    { type: 'role_binding', table: 'project_role_bindings', id_param: 'binding_id' },
   ],
 })

@@ -13,4 +13,8 @@ export const tenancyRoom = room({
     'subscribers.ts',
     'tenancy-routes.ts',
   ],
+  nouns: [
+    { type: 'project', table: 'projects', id_param: 'project_id', place: 'project_id' },
+    { type: 'organization', table: 'organizations', id_param: 'org_id', place: 'tenant_id' },
+  ],
 })

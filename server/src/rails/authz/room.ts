@@ -4,6 +4,7 @@ export const authzRoom = room({
   sees: ['policies', 'work', 'epochs', 'db', 'kernel'],
   shows: [
     'actions.ts',
+    'actor-class.ts',
     'attributes.ts',
     'authorize.ts',
     'bound-roles.ts',

@@ -2,22 +2,29 @@ import type { Operation } from '@gatehouse/contract/operation'
 import type { FreshReader } from '#ground/epochs/fresh.ts'
 import { Problem } from '#ground/kernel/problem.ts'
 import type { Actor } from '#ground/work/work.ts'
+import type { ActorClass } from '../authz/actor-class.ts'
 import { wantStanding } from '../authz/read-standings.ts'
 import type { Asking } from './asking.ts'
 import { requireAgreement } from './project-header.ts'
 import { isRefusal } from './record-refusal.ts'
-import { requireOwnNode, requireWithinToken } from './require-own.ts'
+import { requireOneself, requireWithinToken } from './require-own.ts'
 
-const requireFitting = (operation: Operation, actor: Actor, params: Asking['params'], project_header: string | undefined): void => {
+const requireFitting = (
+  operation: Operation,
+  actor: Actor,
+  params: Asking['params'],
+  project_header: string | undefined,
+  { own_param }: ActorClass,
+): void => {
   if (!operation.actors.includes(actor.type as never)) throw new Problem('insufficient_permissions', { reason_code: 'permission_denied' })
   requireAgreement(project_header, params)
   requireWithinToken(actor, params)
-  requireOwnNode(actor, params)
+  requireOneself(actor, params, { own_param })
 }
 
-/** As the engine sees it: who has no record is nobody, and nobody is disabled. A node that is not to be heard has not come this far. */
-const isDisabled = async (actor: Actor, fresh: FreshReader): Promise<boolean> => {
-  if (actor.type === 'node_agent') return false
+/** As the engine sees it: who has no record is nobody, and nobody is disabled. */
+const isDisabled = async (actor: Actor, { standing }: ActorClass, fresh: FreshReader): Promise<boolean> => {
+  if (standing === 'identified') return false
   const { values } = await fresh.read([wantStanding(actor.type, { actor_id: actor.id, tenant_id: null, project_id: null })])
   return values[0]?.is_disabled ?? true
 }
@@ -28,9 +35,10 @@ export const refusalBeforehand = (
   actor: Actor,
   { params }: Pick<Asking, 'params'>,
   project_header: string | undefined,
+  of_class: ActorClass,
 ): unknown => {
   try {
-    requireFitting(operation, actor, params, project_header)
+    requireFitting(operation, actor, params, project_header, of_class)
     return undefined
   } catch (error) {
     return error
@@ -38,7 +46,7 @@ export const refusalBeforehand = (
 }
 
 /** That somebody is disabled comes before all of that. It is asked only where he is refused anyway, so that nobody else waits for the answer. */
-export const disabledFirst = async (refusal: unknown, actor: Actor, fresh: FreshReader): Promise<unknown> =>
-  isRefusal(refusal) && (await isDisabled(actor, fresh))
+export const disabledFirst = async (refusal: unknown, actor: Actor, of_class: ActorClass, fresh: FreshReader): Promise<unknown> =>
+  isRefusal(refusal) && (await isDisabled(actor, of_class, fresh))
     ? new Problem('insufficient_permissions', { reason_code: 'actor_disabled' })
     : refusal

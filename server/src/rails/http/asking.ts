@@ -2,11 +2,16 @@ import type { Database } from '#ground/db/database.ts'
 import type { FreshReader } from '#ground/epochs/fresh.ts'
 import type { Actor, Work } from '#ground/work/work.ts'
 import type { Append } from '../audit/append.ts'
+import type { ActorClasses } from '../authz/actor-class.ts'
 import type { Cursors } from './cursor.ts'
 import type { RequestHash } from './idempotency.ts'
+import type { Noun } from './noun.ts'
 import type { Bulkheads } from './tenant-database.ts'
 
 export interface Rails {
+  /** Who can ask, by class; and what the record can name. Rooms declare both. */
+  readonly actors: ActorClasses
+  readonly nouns: readonly Noun[]
   readonly database: Database
   readonly cursors: Cursors
   readonly hashRequest: RequestHash

@@ -19,7 +19,7 @@ import { isAnswered, isRefusal, type Recorder, recordAside, recordRefusal } from
 import type { StrangerCost } from './stranger-cost.ts'
 import { tenantDatabase } from './tenant-database.ts'
 import { type WaitingOf, type Waits, waited } from './waits.ts'
-import { isWatched, noteRead, noteRepeated } from './watched.ts'
+import { noteRead, noteRepeated } from './watched.ts'
 
 interface Mounting extends Rails {
   readonly metrics: Metrics
@@ -69,7 +69,11 @@ const responsesOf = ({ success, success_again }: Operation, reply: unknown) => (
 /** The one place where a request becomes work: one transaction, the verb, the invariants, the record. */
 export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting): void => {
   const { operation } = answering
-  const { database, cursors, hashRequest, append, metrics, countRequest, bulkheads, waits, identifyClient, tenantNamed } = rails
+  const { database, cursors, hashRequest, append, metrics, countRequest, bulkheads, waits, identifyClient, tenantNamed, actors, nouns } =
+    rails
+  const declaredOf = ({ type }: Actor) => ({ nouns, of_class: actors[type] })
+  /** Of whom everything is recorded, also that he looked. */
+  const isWatched = ({ type }: Actor): boolean => actors[type].reads === 'recorded'
   const { duplicate_wait_ms = usual_duplicate_wait_ms } = rails
   const countRefusal = countedRefusals()
 
@@ -77,7 +81,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     if (key !== undefined) {
       const before = await answeredBefore(work, operation, key, hashRequest(operation, asking), { until })
       if (before && isWatched(work.actor)) {
-        noteRepeated(work, operation)
+        noteRepeated(work, operation, declaredOf(work.actor))
         await append(work)
       }
       if (before) return before.reply
@@ -90,7 +94,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     if (key !== undefined) await keep(work, operation, key, reply)
     // A read has no transaction to write in.
     if (operation.effect !== 'read') noteMismatch(work)
-    else if (isWatched(work.actor)) noteRead(work, operation)
+    else if (isWatched(work.actor)) noteRead(work, operation, declaredOf(work.actor))
     await append(work)
     return reply
   }
@@ -174,8 +178,8 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     request.paid_by = tenant
     const within: Recorder = { append, database: tenantDatabase(database, bulkheads, tenant) }
     try {
-      const refusal = refusalBeforehand(operation, actor, asking, project_header)
-      if (refusal) throw await disabledFirst(refusal, actor, request.fresh)
+      const refusal = refusalBeforehand(operation, actor, asking, project_header, actors[actor.type])
+      if (refusal) throw await disabledFirst(refusal, actor, actors[actor.type], request.fresh)
       if ('ask' in answering) {
         const paidBy = (payer: string) => {
           request.paid_by = payer
@@ -206,7 +210,7 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
       return result
     } catch (error) {
       if (isRefusal(error) || (isWatched(actor) && isAnswered(error)))
-        await request.span.within('refusal', () => recordRefusal(within, operation, outer, asking, error, countRefusal))
+        await request.span.within('refusal', () => recordRefusal(within, operation, outer, asking, error, countRefusal, declaredOf(actor)))
       else if (isAnswered(error)) await warn(within, outer)
       throw error
     } finally {

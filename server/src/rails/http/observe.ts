@@ -2,6 +2,7 @@ import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import type { Metrics } from '#ground/telemetry/metrics.ts'
 import { beginRequestSpan } from '#ground/telemetry/spans.ts'
+import type { ActorClasses } from '../authz/actor-class.ts'
 
 /** Told of every request that was answered 401, with where it came from. */
 export type OnRejected = (code: string, address: string) => void
@@ -11,6 +12,7 @@ export interface Observers {
   readonly sourceOf: (request: FastifyRequest) => string
   readonly metrics: Metrics
   readonly onRejected: OnRejected
+  readonly actors: ActorClasses
 }
 
 /** Asked many times a minute by machines: worth a line only if the answer is not the usual one. */
@@ -27,13 +29,18 @@ const bytesOf = (reply: FastifyReply): number | undefined => {
   return Number.isSafeInteger(length) ? length : undefined
 }
 
-const ended = (request: FastifyRequest, reply: FastifyReply, { operation, route }: Name, { metrics, onRejected }: Observers): void => {
+const ended = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { operation, route }: Name,
+  { metrics, onRejected, actors }: Observers,
+): void => {
   const { actor, problem_code: code, method, span } = request
   // The caller went away before the answer was out: nobody read a status, so none is claimed.
   const status = reply.raw.writableFinished ? reply.statusCode : 499
   const seconds = reply.elapsedTime / 1000
   metrics.requestEnded({ operation, method, status, seconds })
-  if (status === 429) metrics.rateLimited(actor ? (actor.type === 'user' ? 'user' : 'machine') : 'anonymous')
+  if (status === 429) metrics.rateLimited(actor ? (actors[actor.type].rate === 'api' ? 'user' : 'machine') : 'anonymous')
   if (status === 401 && code !== null) {
     metrics.tokenRejected(code)
     onRejected(code, request.source_ip)

@@ -6,6 +6,7 @@ import Type from 'typebox'
 import { describe, expect, test } from 'vitest'
 import product from '../../../../package.json' with { type: 'json' }
 import { inlined } from '../../../../test/fuzz/inlined.ts'
+import { actorClasses } from '../../rooms.ts'
 import { openApiDocument, problemsOf } from './openapi.ts'
 
 interface Described {
@@ -19,7 +20,7 @@ interface Described {
   responses: Record<string, { description: string; content?: Record<string, { schema: Record<string, unknown> }> }>
 }
 
-const document = inlined(openApiDocument(operations))
+const document = inlined(openApiDocument(operations, actorClasses))
 const described = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, each]) => ({ path, method, ...(each as Described) })),
 )
@@ -157,7 +158,7 @@ test('HO-04 what nodes ask says at which door, and how its caller is known there
 test('HO-04 the document says where the API is, the version of the product and an example of every operation', () => {
   expect(document.servers).toEqual([{ url: '/', description: 'Where this document was read.' }])
   expect(document.info.version).toBe(product.version)
-  const elsewhere = openApiDocument(operations, 'https://nodes.example:9443')
+  const elsewhere = openApiDocument(operations, actorClasses, 'https://nodes.example:9443')
   expect(JSON.stringify(elsewhere)).toContain('"default":"https://nodes.example:9443"')
   for (const { id, success, reply, body } of operations) {
     const { requestBody, responses, parameters } = byId(id)
@@ -170,7 +171,7 @@ test('HO-04 the document says where the API is, the version of the product and a
 test('HO-04 OpenAPI: members called `title` or `example` → described as members, not taken for keywords of a schema', () => {
   const Page = Type.Object({ title: Type.String(), example: Type.Object({ title: Type.String() }, { title: 'Inner' }) }, { title: 'Page' })
   const reply = Type.Object({ title: Type.String(), default: Type.Array(Page) })
-  const { paths, components } = openApiDocument([{ ...operations[0]!, reply }])
+  const { paths, components } = openApiDocument([{ ...operations[0]!, reply }], actorClasses)
   const { schema } = (Object.values(Object.values(paths)[0]!)[0] as Described).responses[operations[0]!.success]!.content![
     'application/json'
   ]!

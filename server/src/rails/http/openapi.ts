@@ -4,8 +4,8 @@ import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { ProblemBody } from '@gatehouse/contract/shapes'
 import type { TSchema } from 'typebox'
 import product from '../../../../package.json' with { type: 'json' }
+import type { ActorClasses } from '../authz/actor-class.ts'
 import { examples } from './examples.ts'
-import { operatorAccess } from './operator-allowlist.ts'
 
 /** What any operation can answer, whatever it is. */
 const always: readonly ProblemCode[] = [
@@ -37,18 +37,10 @@ export const problemsOf = (operation: Operation): ProblemCode[] => [
 
 const codes = (list: readonly string[]) => list.map((code) => `\`${code}\``)
 
-/** What the allowlist says of it (MI-10). */
-const ofOperators = (operation: Operation): string | undefined => {
-  const access = operatorAccess(operation)
-  if (!access) return undefined
-  const where = access.is_delegated ? ', where the organization has delegated it to that runtime' : ''
-  return `**On the allowlist** of shared-runtime operators, as ${codes([access.action])}${where}.`
-}
-
-const recorded = ({ effect, actors }: Operation): string | undefined => {
+const recorded = ({ effect, actors }: Operation, classes: ActorClasses): string | undefined => {
   if (effect !== 'read') return '**Recorded** in the audit log.'
-  if (!actors.includes('shared_runtime_operator')) return undefined
-  return '**Recorded** in the audit log each time that an operator of a shared runtime reads it.'
+  const watched = actors.filter((type) => classes[type].reads === 'recorded').map((type) => classes[type].called)
+  return watched.length === 0 ? undefined : `**Recorded** in the audit log each time that ${watched.join(' or ')} reads it.`
 }
 
 /** The alternatives in their order. What is one's own gives nothing about anybody else, though one of both is enough. */
@@ -58,16 +50,16 @@ const permission = ({ actions }: Operation): string => {
 }
 const isOwn = (action: string): boolean => action.startsWith('me.')
 
-const description = (operation: Operation): string => {
+const description = (operation: Operation, classes: ActorClasses): string => {
   const { summary, description: more, actors, is_secret_reply, listener } = operation
   return [
     summary,
     more,
     `**Permission:** ${permission(operation)}.`,
     `**Admitted actors:** ${codes(actors).join(', ')}.`,
-    ofOperators(operation),
+    ...actors.map((type) => classes[type].describe?.(operation)),
     listener === 'nodes' ? '**Asked** at the nodes’ own door (`GATEHOUSE_NODES_URL`), and nowhere else.' : undefined,
-    recorded(operation),
+    recorded(operation, classes),
     is_secret_reply ? 'The answer holds a secret: it is shown once and never replayed.' : undefined,
   ]
     .filter((line) => line !== undefined)
@@ -204,7 +196,7 @@ const securityOf = ({ identified_by, speaks }: Operation) => [
 ]
 
 /** The contract as an OpenAPI 3.1 document: derived, never written. */
-export const openApiDocument = (operations: readonly Operation[], nodes_url = 'https://localhost:8093') => {
+export const openApiDocument = (operations: readonly Operation[], classes: ActorClasses, nodes_url = 'https://localhost:8093') => {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const operation of operations) {
     const path = operation.path.replaceAll(/:(\w+)/g, '{$1}')
@@ -215,7 +207,7 @@ export const openApiDocument = (operations: readonly Operation[], nodes_url = 'h
         operationId: operation.id,
         tags: [tagOf(operation)],
         summary: operation.summary,
-        description: description(operation),
+        description: description(operation, classes),
         'x-actors': operation.actors,
         'x-actions': operation.actions,
         'x-effect': operation.effect,

@@ -3,6 +3,7 @@ import { networkOf } from '#ground/kernel/networks.ts'
 import { Problem } from '#ground/kernel/problem.ts'
 import { recentlyUsed } from '#ground/kernel/recently-used.ts'
 import type { Actor } from '#ground/work/work.ts'
+import type { ActorClasses } from '../authz/actor-class.ts'
 import { policyIn, readPolicyFresh, wantPolicy } from '../policies/read-policy.ts'
 import type { StrangerCost } from './stranger-cost.ts'
 
@@ -11,10 +12,10 @@ import type { StrangerCost } from './stranger-cost.ts'
  * apart from what is refused, so that whoever guesses secrets behind an address takes nothing from those who verify tokens there. What a
  * machine asks with its own credential is apart from what is asked with its tokens: whoever has got hold of one keeps nobody from the next.
  */
-const countedAs = ({ actor, operation }: FastifyRequest) => {
+const countedAs = ({ actor, operation }: FastifyRequest, classes: ActorClasses) => {
   if (!actor) return operation ? 'anonymous' : 'document'
   if (operation?.is_decision) return 'decision'
-  if (actor.type === 'user') return 'api'
+  if (classes[actor.type].rate === 'api') return 'api'
   return actor.token ? 'machine' : 'credential'
 }
 type Counted = ReturnType<typeof countedAs>
@@ -57,14 +58,14 @@ export interface Counter {
   readonly requireWorthReading: (request: FastifyRequest) => Promise<void>
 }
 
-export const requestCounter = ({ requestsIn }: Pick<StrangerCost, 'requestsIn'>): Counter => {
+export const requestCounter = ({ requestsIn }: Pick<StrangerCost, 'requestsIn'>, classes: ActorClasses): Counter => {
   const minutes = recentlyUsed<Minute>(mostCallers)
 
   /** An identified caller is limited by requests alone; a stranger pays for the bytes that the server reads, too. */
   const weightOf = (counted: Counted, { reading }: FastifyRequest): number => (counted === 'anonymous' && reading ? requestsIn(reading) : 1)
 
   const count = async (request: FastifyRequest): Promise<void> => {
-    const counted = countedAs(request)
+    const counted = countedAs(request, classes)
     const limit = limitOf(counted)
     const { values } = await request.fresh.read([wantPolicy(limit)])
     const most = policyIn(limit, values[0])

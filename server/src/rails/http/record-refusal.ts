@@ -4,9 +4,11 @@ import { Problem } from '#ground/kernel/problem.ts'
 import { isWorthARow } from '#ground/kernel/worth-a-row.ts'
 import { newTrail, type Work } from '#ground/work/work.ts'
 import { record } from '../audit/record.ts'
+import type { ActorClass } from '../authz/actor-class.ts'
 import { askedIds } from './asked-ids.ts'
 import type { Asking, Outer, Rails } from './asking.ts'
 import type { CountRefusal } from './counted-refusals.ts'
+import type { Noun } from './noun.ts'
 import { noteMismatch } from './platform-mismatch.ts'
 import { lookedAt, placeOf, targetOf } from './refused-target.ts'
 
@@ -41,16 +43,16 @@ export const recordRefusal = async (
   asking: Asking,
   problem: Problem,
   countRefusal: CountRefusal,
+  { nouns, of_class }: { readonly nouns: readonly Noun[]; readonly of_class: ActorClass },
 ): Promise<void> => {
   const { params, body } = asking
   const denied = outer.trail.asked.findLast(({ allowed }) => !allowed) ?? outer.trail.asked.at(-1)
   const told = problem.details
   const reason_code = denied?.reason_code ?? told?.reason_code ?? problem.code
-  const is_node = outer.actor.type === 'node_agent'
-  // A node asks all the time: one that is broken, or taken, must not fill the record.
-  const attempts = is_node ? countRefusal(outer.actor.id, reason_code) : 1
+  const is_thinned = of_class.refusals === 'thinned'
+  const attempts = is_thinned ? countRefusal(outer.actor.id, reason_code) : 1
   if (!isWorthARow(attempts)) return
-  const { resource_type, resource_id } = denied ? lookedAt(denied, outer.actor) : targetOf(operation, params)
+  const { resource_type, resource_id } = denied ? lookedAt(denied, outer.actor, { nouns, of_class }) : targetOf(operation, params, nouns)
   const about = outer.trail.refused_about
   const name = operation.target_named_by && (body as Record<string, unknown>)[operation.target_named_by]
   await recordAside(rails, outer, async (work) => {
@@ -58,11 +60,11 @@ export const recordRefusal = async (
       action: operation.recorded_as[0]!,
       resource_type,
       resource_id,
-      ...(await placeOf(work, params, denied)),
+      ...(await placeOf(work, params, denied, of_class)),
       result: isRefusal(problem) ? 'denied' : 'failed',
       reason_code,
-      // A node that asks for what is not its own is broken or taken.
-      severity: is_node ? 'high' : 'warning',
+      // One that asks all the time and for what is not its own is broken or taken.
+      severity: is_thinned ? 'high' : 'warning',
       ...about,
       metadata: {
         status: problem.status,
@@ -73,7 +75,7 @@ export const recordRefusal = async (
         ...askedIds(operation, asking),
         ...(name === undefined ? {} : { asked_name: name }),
         ...(denied ? { decision_id: denied.decision_id } : {}),
-        ...(is_node ? { attempts } : {}),
+        ...(is_thinned ? { attempts } : {}),
         ...about?.metadata,
       },
     })

@@ -1,10 +1,11 @@
 import { operations } from '@gatehouse/contract/operations'
 import { expect, test } from 'vitest'
 import type { Asked } from '#ground/work/work.ts'
+import { actorClasses, nouns } from '../../rooms.ts'
 import { lookedAt, targetOf } from './refused-target.ts'
 
 const id = (digit: number) => `0189000${digit}-0000-7000-8000-000000000000`
-const of = (path: string, params: Record<string, string>) => targetOf({ path }, params)
+const of = (path: string, params: Record<string, string>) => targetOf({ path }, params, nouns)
 
 test('MI-08 AU-01 what a path names last is what was asked about', () => {
   const params = { org_id: id(1), shared_runtime_id: id(2), attachment_id: id(3) }
@@ -22,7 +23,7 @@ test('MI-08 AU-01 what a path names last is what was asked about', () => {
 })
 
 test('AU-01 a list is judged as what is on it, and recorded as what it belongs to', () => {
-  const seen = (asked: Partial<Asked>) => Object.values(lookedAt(asked as Asked, { type: 'user', id: id(9) }))
+  const seen = (asked: Partial<Asked>) => Object.values(lookedAt(asked as Asked, { id: id(9) }, { nouns, of_class: actorClasses.user }))
   expect(seen({ resource_type: 'allocation', resource_id: id(1), shared_runtime_id: id(1) })).toEqual(['shared_runtime', id(1)])
   expect(seen({ resource_type: 'node', resource_id: 'platform' })).toEqual(['platform', 'platform'])
   expect(seen({ resource_type: 'allocation', resource_id: id(1), shared_runtime_id: id(2) })).toEqual(['allocation', id(1)])
@@ -30,7 +31,7 @@ test('AU-01 a list is judged as what is on it, and recorded as what it belongs t
 })
 
 test('AU-08 refusal of a creation: nothing was made → the record names where it would lie, by its own kind', () => {
-  const seen = (asked: Partial<Asked>) => Object.values(lookedAt(asked as Asked, { type: 'user', id: id(9) }))
+  const seen = (asked: Partial<Asked>) => Object.values(lookedAt(asked as Asked, { id: id(9) }, { nouns, of_class: actorClasses.user }))
   const [tenant_id, project_id] = [id(1), id(2)]
   expect(seen({ resource_type: 'service_account', resource_id: project_id, tenant_id, project_id })).toEqual(['project', project_id])
   expect(seen({ resource_type: 'role', resource_id: tenant_id, tenant_id, project_id: null })).toEqual(['organization', tenant_id])

@@ -1,5 +1,6 @@
 import { Problem } from '#ground/kernel/problem.ts'
 import type { Actor } from '#ground/work/work.ts'
+import type { ActorClass } from '../authz/actor-class.ts'
 import type { Asking } from './asking.ts'
 
 /** A machine's token is held against the path before anything is looked up, so that its refusal tells nothing of what there is. */
@@ -10,8 +11,8 @@ export const requireWithinToken = ({ token }: Actor, { org_id, project_id, share
     throw new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' })
 }
 
-/** A node speaks for itself alone. */
-export const requireOwnNode = (actor: Actor, { node_id }: Asking['params']): void => {
-  if (actor.type === 'node_agent' && node_id !== undefined && node_id !== actor.id)
-    throw new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' })
+/** Who can name itself in a path, as a node does, speaks for itself alone. */
+export const requireOneself = (actor: Actor, params: Asking['params'], { own_param }: Pick<ActorClass, 'own_param'>): void => {
+  const named = own_param === null ? undefined : params[own_param]
+  if (named !== undefined && named !== actor.id) throw new Problem('insufficient_permissions', { reason_code: 'scope_mismatch' })
 }

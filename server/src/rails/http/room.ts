@@ -11,6 +11,7 @@ export const httpRoom = room({
     'documents.ts',
     'idempotency.ts',
     'metrics-listener.ts',
+    'noun.ts',
     'project-header.ts',
     'read-form.ts',
     'read-request.ts',

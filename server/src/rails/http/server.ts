@@ -213,6 +213,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   const observers: Observers = {
     metrics: parts.metrics ?? createMetrics(),
     onRejected: parts.onRejected ?? (() => {}),
+    actors: parts.actors,
     sourceOf: ({ ip, headers }) => sourceAddress(ip, oneText(headers['x-forwarded-for']), isTrusted),
   }
   if (listener === 'api') observers.metrics.watchPool(() => parts.database.stats())
@@ -220,7 +221,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   const methodsAt = allowedMethods(app)
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)
-  const { count: countRequest, requireWorthReading } = requestCounter(stranger)
+  const { count: countRequest, requireWorthReading } = requestCounter(stranger, parts.actors)
   app.setErrorHandler(async (error, request, reply) => {
     try {
       await countNobodys(request, asProblem(error), countRequest)
@@ -336,7 +337,7 @@ export const createServer = async (parts: ServerParts): Promise<FastifyInstance>
   const operations = parts.answers.map(({ operation }) => operation)
   const files = serveFixed(
     app,
-    docFiles(() => openApiDocument(operations, parts.nodes_url)),
+    docFiles(() => openApiDocument(operations, parts.actors, parts.nodes_url)),
     { fresh: parts.fresh, countRequest },
   )
   app.prepareDocs = files.prepare

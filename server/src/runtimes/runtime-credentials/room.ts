@@ -5,4 +5,5 @@ export const runtimeCredentialsRoom = room({
   sees: ['shared-runtimes', 'deliveries', 'tenancy', 'http', 'authz', 'policies', 'audit', 'custody', 'db', 'kernel'],
   shows: ['end-runtime-credentials.ts', 'open-runtime-credential.ts', 'runtime-credential-routes.ts'],
   sealed: [runtimeCredentialEnvelopes],
+  nouns: [{ type: 'shared_runtime_credential', table: 'shared_runtime_credentials', id_param: 'credential_id' }],
 })

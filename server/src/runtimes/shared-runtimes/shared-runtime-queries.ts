@@ -1,5 +1,6 @@
 import { Exactly, Id } from '@gatehouse/contract/shapes'
 import type { SharedRuntime } from '@gatehouse/contract/shared-runtimes'
+import Type from 'typebox'
 import { columns, sql } from '#ground/db/statement.ts'
 import type { Authorized } from '#rails/authz/authorize.ts'
 import { type Managing, RuntimeRow } from './shared-runtime.ts'
@@ -97,3 +98,7 @@ export const writeMembersSequence = (_proof: Reporting, id: string, sequence: nu
   update shared_app_runtimes set members_sequence = ${sequence}::bigint, members_reported_at = ${now}
    where id = ${id} and members_sequence < ${sequence}::bigint and state not in ('disabled', 'deleted')
   returning ${columns(RuntimeRow)}`
+
+/** Whose runtime an operator operates, where it has come without a token. */
+export const tenantOfOperator = (shared_runtime_id: string) => sql(Exactly({ org_id: Type.String() }))`
+  select org_id from shared_app_runtimes where id = ${shared_runtime_id}`

@@ -1,5 +1,5 @@
 import type { Operation } from '@gatehouse/contract/operation'
-import { type Action, classKeys, delegatedKeys, isAction, operatorKeys } from '../authz/actions.ts'
+import { type Action, classKeys, delegatedKeys, isAction, operatorKeys } from '#rails/authz/actions.ts'
 
 export interface OperatorAccess {
   readonly operation: Operation

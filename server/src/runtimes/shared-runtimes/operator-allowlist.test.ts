@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { operation } from '@gatehouse/contract/operation'
 import { operations } from '@gatehouse/contract/operations'
 import { expect, test } from 'vitest'
+import { openApiDocument } from '#rails/http/openapi.ts'
 import { inlined } from '../../../../test/fuzz/inlined.ts'
-import { openApiDocument } from './openapi.ts'
+import { actorClasses } from '../../rooms.ts'
 import { operatorAccess } from './operator-allowlist.ts'
 
 const runtime = '/api/v1/orgs/:org_id/shared-app-runtimes/:shared_runtime_id'
@@ -47,7 +48,7 @@ test('MI-04 the generated list says the same, a line each', () => {
 })
 
 test('MI-10 the allowlist stands in the descriptions of the OpenAPI document, and in no other operation’s', () => {
-  const { paths } = openApiDocument(operations)
+  const { paths } = openApiDocument(operations, actorClasses)
   const told = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).flatMap(([method, each]) => {
       const line = /^\*\*On the allowlist\*\* of shared-runtime operators, as `[\w.]+`(, where .+ delegated .+)?\.$/m.exec(
@@ -60,7 +61,7 @@ test('MI-10 the allowlist stands in the descriptions of the OpenAPI document, an
 })
 
 test('MI-10 TI-02 the claims of an operator’s token stand in the document as they are, without a project, and so does who can be an actor', () => {
-  const document = inlined(openApiDocument(operations))
+  const document = inlined(openApiDocument(operations, actorClasses))
   const issued = document.paths['/api/v1/auth/shared-runtime-operator/token'] as unknown as {
     post: { responses: Record<string, { content: Record<string, { schema: { properties: Record<string, ClaimsShape> } }> }> }
   }

@@ -1,0 +1,3 @@
+import { personClass } from '#rails/authz/actor-class.ts'
+
+export const people = personClass('user', 'a person')
