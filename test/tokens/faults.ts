@@ -110,7 +110,7 @@ export const faults: Readonly<Record<AttackName, Readonly<Record<string, readonl
     'iss is not looked at': [
       inside('machines/tokens/token-claims', '  iss: Type.String({ minLength: 1 }),', `  iss: ${anything},`),
       inside('machines/tokens/verify-token', `if (claims.iss !== issuer) throw invalid('is of another issuer')`, ''),
-      inside('wiring', 'issuerNamedBy(shown.token) === issuer.url', `!String(issuerNamedBy(shown.token)).startsWith('http://127')`),
+      inside('process/wiring', 'issuerNamedBy(shown.token) === issuer.url', `!String(issuerNamedBy(shown.token)).startsWith('http://127')`),
     ],
   },
   'TI-15 T6 aud': {
