@@ -26,6 +26,7 @@ import { principalsRoom } from '#people/principals/room.ts'
 import { rolesRoom } from '#people/roles/room.ts'
 import { tenancyRoom } from '#people/tenancy/room.ts'
 import { auditRoom } from '#rails/audit/room.ts'
+import { type AllSentences, allSentences } from '#rails/audit/sentences.ts'
 import type { ActorClass, ActorClasses } from '#rails/authz/actor-class.ts'
 import { authzRoom } from '#rails/authz/room.ts'
 import type { Noun } from '#rails/http/noun.ts'
@@ -91,6 +92,12 @@ const byType = <C extends ActorClass>(classes: readonly C[]) =>
   Object.fromEntries(classes.map((each) => [each.type, each])) as unknown as { readonly [T in C['type']]: Extract<C, { readonly type: T }> }
 /** Every class of the contract: one that no room declares is missing here, and does not compile. */
 export const actorClasses: ActorClasses = byType(doors.flatMap((door): readonly DeclaredActor[] => ('actors' in door ? door.actors : [])))
+
+type DeclaredSentences = Extract<Door, { readonly sentences: unknown }>['sentences']
+/** How the record is told. */
+export const sentences: AllSentences = allSentences(
+  doors.flatMap((door): readonly DeclaredSentences[] => ('sentences' in door ? [door.sentences] : [])),
+)
 
 /** What the record can name. */
 export const nouns: readonly Noun[] = doors.flatMap((door): readonly DeclaredNoun[] => ('nouns' in door ? door.nouns : []))

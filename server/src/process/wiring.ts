@@ -1,4 +1,5 @@
 import { auditTrailRoutes } from '#desk/audit-trail/audit-trail-routes.ts'
+import { sentencesWith } from '#desk/audit-trail/sentence.ts'
 import type { VerifyRecord } from '#desk/audit-trail/verify-audit-logs.ts'
 import { decisionRoutes } from '#desk/decisions/decision-routes.ts'
 import { tenantNamed } from '#desk/decisions/question.ts'
@@ -70,7 +71,7 @@ import { runtimeCredentialRoutes } from '#runtimes/runtime-credentials/runtime-c
 import { requireTaggable } from '#runtimes/shared-runtimes/require-taggable.ts'
 import type { RuntimeSubscribers } from '#runtimes/shared-runtimes/shared-runtime.ts'
 import { sharedRuntimeRoutes } from '#runtimes/shared-runtimes/shared-runtime-routes.ts'
-import { actorClasses, nouns } from '../rooms.ts'
+import { actorClasses, nouns, sentences } from '../rooms.ts'
 
 /** Where the end or beginning of one thing reaches rooms above it, in the same transaction. */
 export const tenancySubscribers: TenancySubscribers = {
@@ -155,7 +156,7 @@ const answersWith = (
   ...sshSessionRoutes(allocationParts(signing)),
   ...invitationRoutes,
   ...policyAdminRoutes,
-  ...auditTrailRoutes(verify),
+  ...auditTrailRoutes(verify, sentencesWith(sentences, actorClasses).sentenceOf),
   ...decisionRoutes,
   ...signingKeyRoutes(keys.tendSoon),
   ...opsRoutes,

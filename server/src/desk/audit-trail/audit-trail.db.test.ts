@@ -7,7 +7,10 @@ import { readOrganization, updateOrganization } from '@gatehouse/contract/organi
 import { expect, test } from 'vitest'
 import { accessStage } from '../../../../test/access-stage.ts'
 import { seeded, serverFixture } from '../../../../test/live-server.ts'
-import { sentenceOf, toldActions } from './sentence.ts'
+import { actorClasses, sentences } from '../../rooms.ts'
+import { sentencesWith } from './sentence.ts'
+
+const { sentenceOf, toldActions } = sentencesWith(sentences, actorClasses)
 
 const { org, project, user } = seeded
 

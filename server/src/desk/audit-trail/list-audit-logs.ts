@@ -15,12 +15,10 @@ import { authorize } from '#rails/authz/authorize.ts'
 import { platformKind, thePlatform } from '#rails/authz/kind.ts'
 import { type Answering, Lines, type Listed, listed, type Slice } from '#rails/http/answer.ts'
 import { type AuditRow, auditRows, nextAuditRows, openAuditRows, rowsAtOnce, type Within } from './audit-log-queries.ts'
-import { sentenceOf } from './sentence.ts'
+import type { SentenceOf } from './sentence.ts'
 
 /** An export goes on where it stopped, so one answer need not hold everything. */
 const linesAtMost = 10_000
-
-const shown = (row: AuditRow): AuditLog => ({ ...row, sentence: sentenceOf(row) })
 
 /** One more than is wanted, where there are more. */
 const rowsInPieces = async (work: Work, within: Within, filter: AuditFilter, { limit, after }: Slice): Promise<AuditRow[]> => {
@@ -35,6 +33,7 @@ const rowsInPieces = async (work: Work, within: Within, filter: AuditFilter, { l
 }
 
 const read = async (
+  sentenceOf: SentenceOf,
   work: Work,
   action: string,
   within: Within,
@@ -55,24 +54,30 @@ const read = async (
     metadata: { filter: asked, rows: Math.min(rows.length, wanted.limit) },
   })
   const { items, after } = listed(rows, wanted, ({ id }) => id)
-  const told = items.map(shown)
+  const told = items.map((row): AuditLog => ({ ...row, sentence: sentenceOf(row) }))
   return format === 'jsonl' ? new Lines(told, after) : { items: told, after }
 }
 
-export const listPlatformAuditLogs: Answering<typeof OfPlatform> = async (work, { query: { tenant_id, ...query }, slice }) => {
-  await authorize(work, 'platform.audit.read', platformKind, thePlatform)
-  // Recorded where the tenant can see it; of one that does not exist there is no record to put it in but the platform's.
-  const known = tenant_id === undefined ? undefined : await work.tx.maybe(findOrganization(tenant_id))
-  const place = { tenant_id: known?.id ?? null, project_id: null }
-  return read(work, 'audit_log.list_all', { tenant_id: tenant_id ?? null, project_id: null }, query, slice, place)
-}
+export const listPlatformAuditLogs =
+  (sentenceOf: SentenceOf): Answering<typeof OfPlatform> =>
+  async (work, { query: { tenant_id, ...query }, slice }) => {
+    await authorize(work, 'platform.audit.read', platformKind, thePlatform)
+    // Recorded where the tenant can see it; of one that does not exist there is no record to put it in but the platform's.
+    const known = tenant_id === undefined ? undefined : await work.tx.maybe(findOrganization(tenant_id))
+    const place = { tenant_id: known?.id ?? null, project_id: null }
+    return read(sentenceOf, work, 'audit_log.list_all', { tenant_id: tenant_id ?? null, project_id: null }, query, slice, place)
+  }
 
-export const listOrganizationAuditLogs: Answering<typeof OfOrganization> = async (work, { params, query, slice }) => {
-  const { id } = await authorize(work, 'tenant.audit.read', organizationKind, await work.tx.maybe(findOrganization(params.org_id)))
-  return read(work, 'audit_log.list_of_organization', { tenant_id: id, project_id: null }, query, slice)
-}
+export const listOrganizationAuditLogs =
+  (sentenceOf: SentenceOf): Answering<typeof OfOrganization> =>
+  async (work, { params, query, slice }) => {
+    const { id } = await authorize(work, 'tenant.audit.read', organizationKind, await work.tx.maybe(findOrganization(params.org_id)))
+    return read(sentenceOf, work, 'audit_log.list_of_organization', { tenant_id: id, project_id: null }, query, slice)
+  }
 
-export const listProjectAuditLogs: Answering<typeof OfProject> = async (work, { params, query, slice }) => {
-  const { id, org_id } = await authorize(work, 'project.audit.read', projectKind, await work.tx.maybe(findProject(params.project_id)))
-  return read(work, 'audit_log.list_of_project', { tenant_id: org_id, project_id: id }, query, slice)
-}
+export const listProjectAuditLogs =
+  (sentenceOf: SentenceOf): Answering<typeof OfProject> =>
+  async (work, { params, query, slice }) => {
+    const { id, org_id } = await authorize(work, 'project.audit.read', projectKind, await work.tx.maybe(findProject(params.project_id)))
+    return read(sentenceOf, work, 'audit_log.list_of_project', { tenant_id: org_id, project_id: id }, query, slice)
+  }

@@ -1,6 +1,8 @@
 import { room } from '#ground/kernel/room-door.ts'
+import { auditTrailSentences } from './audit-trail-sentences.ts'
 
 export const auditTrailRoom = room({
   sees: ['tenancy', 'http', 'authz', 'audit', 'work', 'db', 'kernel'],
-  shows: ['audit-trail-routes.ts', 'verify-audit-logs.ts'],
+  shows: ['audit-trail-routes.ts', 'sentence.ts', 'verify-audit-logs.ts'],
+  sentences: auditTrailSentences,
 })

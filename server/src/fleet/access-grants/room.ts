@@ -1,4 +1,5 @@
 import { room } from '#ground/kernel/room-door.ts'
+import { accessGrantsSentences } from './access-grants-sentences.ts'
 import { tendAccess } from './tend-access.ts'
 
 export const accessGrantsRoom = room({
@@ -6,4 +7,5 @@ export const accessGrantsRoom = room({
   shows: ['access-grant-routes.ts', 'end-access.ts', 'follow-set.ts'],
   jobs: [{ name: 'tend-access-grants', doing: 'tending the access grants', every_seconds: 2, run: tendAccess }],
   nouns: [{ type: 'access_grant', table: 'allocation_access_grants', id_param: 'grant_id' }],
+  sentences: accessGrantsSentences,
 })

@@ -1,4 +1,5 @@
 import { room } from '#ground/kernel/room-door.ts'
+import { allocationsSentences } from './allocations-sentences.ts'
 import { tendAllocations } from './tend-allocations.ts'
 
 export const allocationsRoom = room({
@@ -23,4 +24,5 @@ export const allocationsRoom = room({
   ],
   jobs: [{ name: 'tend-allocations', doing: 'tending the allocations', every_seconds: 2, run: tendAllocations }],
   nouns: [{ type: 'allocation', table: 'allocations', id_param: 'allocation_id' }],
+  sentences: allocationsSentences,
 })

@@ -1,4 +1,5 @@
 import { room } from '#ground/kernel/room-door.ts'
+import { nodeTasksSentences } from './node-tasks-sentences.ts'
 import type { Tasking } from './tasking.ts'
 import type { CountedTasks } from './tend-tasks.ts'
 
@@ -21,4 +22,5 @@ export const nodeTasksRoom = room({
     },
   ],
   nouns: [{ type: 'node_task', table: 'node_tasks', id_param: 'task_id' }],
+  sentences: nodeTasksSentences,
 })

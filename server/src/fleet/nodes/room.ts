@@ -1,6 +1,7 @@
 import { room } from '#ground/kernel/room-door.ts'
 import { authorityEnvelopes } from './authority.ts'
 import { nodeAgents } from './node-agent-class.ts'
+import { nodesSentences } from './nodes-sentences.ts'
 
 export const nodesRoom = room({
   sees: ['task-signers', 'http', 'authz', 'audit', 'work', 'custody', 'db', 'kernel'],
@@ -21,4 +22,5 @@ export const nodesRoom = room({
   sealed: [authorityEnvelopes],
   actors: [nodeAgents],
   nouns: [{ type: 'node', table: 'nodes', id_param: 'node_id' }],
+  sentences: nodesSentences,
 })

@@ -1,6 +1,7 @@
 import type { Database } from '#ground/db/database.ts'
 import { room } from '#ground/kernel/room-door.ts'
 import { forgetNodeEvents } from './forget-events.ts'
+import { sshSessionsSentences } from './ssh-sessions-sentences.ts'
 
 export const sshSessionsRoom = room({
   sees: ['allocations', 'nodes', 'http', 'authz', 'audit', 'work', 'db', 'kernel'],
@@ -13,4 +14,5 @@ export const sshSessionsRoom = room({
       run: ({ database }: { readonly database: Database }) => forgetNodeEvents(database),
     },
   ],
+  sentences: sshSessionsSentences,
 })

@@ -1,4 +1,5 @@
 import { room } from '../kernel/room-door.ts'
+import { installationSentences } from './installation-sentences.ts'
 import { installationEnvelopes } from './rewrap.ts'
 import { type CheckpointTending, tendCheckpoints } from './tend-checkpoints.ts'
 
@@ -25,4 +26,5 @@ export const installationRoom = room({
       run: tendCheckpoints,
     },
   ],
+  sentences: installationSentences,
 })

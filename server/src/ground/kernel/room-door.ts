@@ -13,6 +13,8 @@ export interface Door {
   readonly actors?: readonly unknown[]
   /** What the record can name of its tables. */
   readonly nouns?: readonly unknown[]
+  /** What the record says of what is done in it. */
+  readonly sentences?: unknown
   /** What it does by itself, again and again: `rails/jobs` runs it. */
   readonly jobs?: readonly unknown[]
 }

@@ -8,7 +8,7 @@ export const workRoom = room({
     {
       type: 'system',
       called: 'the product itself',
-      told: (id: string) => `The system (${id})`,
+      told: (id: string | null) => `The system (${id})`,
       noun: null,
       rate: 'machine',
       refusals: 'each',

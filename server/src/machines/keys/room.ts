@@ -1,5 +1,6 @@
 import { room } from '#ground/kernel/room-door.ts'
 import { signingKeyEnvelopes } from './envelopes.ts'
+import { keysSentences } from './keys-sentences.ts'
 import type { Tended } from './tend-keys.ts'
 
 export const keysRoom = room({
@@ -33,4 +34,5 @@ export const keysRoom = room({
       }) => onKeysTended(await tendKeys()),
     },
   ],
+  sentences: keysSentences,
 })

@@ -1,5 +1,6 @@
 import type { Database } from '#ground/db/database.ts'
 import { room } from '#ground/kernel/room-door.ts'
+import { oauthSentences } from './oauth-sentences.ts'
 import { forgetUsedProofs } from './used-proofs.ts'
 
 export const oauthRoom = room({
@@ -13,4 +14,5 @@ export const oauthRoom = room({
       run: ({ database }: { readonly database: Database }) => forgetUsedProofs(database),
     },
   ],
+  sentences: oauthSentences,
 })

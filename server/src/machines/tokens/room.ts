@@ -1,6 +1,7 @@
 import type { Database } from '#ground/db/database.ts'
 import { room } from '#ground/kernel/room-door.ts'
 import { forgetTokens } from './forget-tokens.ts'
+import { tokensSentences } from './tokens-sentences.ts'
 import { workloads } from './workload-class.ts'
 
 export const tokensRoom = room({
@@ -45,4 +46,5 @@ export const tokensRoom = room({
     },
   ],
   actors: [workloads],
+  sentences: tokensSentences,
 })

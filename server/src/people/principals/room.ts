@@ -1,5 +1,6 @@
 import { room } from '#ground/kernel/room-door.ts'
 import { people } from './person-class.ts'
+import { principalsSentences } from './principals-sentences.ts'
 
 export const principalsRoom = room({
   sees: ['tenancy', 'http', 'authz', 'policies', 'audit', 'work', 'epochs', 'db', 'kernel'],
@@ -14,4 +15,5 @@ export const principalsRoom = room({
   ],
   actors: [people],
   nouns: [{ type: 'user', table: 'users', id_param: 'user_id' }],
+  sentences: principalsSentences,
 })

@@ -1,5 +1,6 @@
 import { room } from '#ground/kernel/room-door.ts'
 import { platformOperators } from './platform-operator-class.ts'
+import { rolesSentences } from './roles-sentences.ts'
 
 export const rolesRoom = room({
   sees: ['principals', 'tenancy', 'http', 'authz', 'policies', 'audit', 'work', 'db', 'kernel'],
@@ -24,4 +25,5 @@ export const rolesRoom = room({
     { type: 'role', table: 'role_definitions', id_param: 'role_id' },
     { type: 'role_binding', table: 'project_role_bindings', id_param: 'binding_id' },
   ],
+  sentences: rolesSentences,
 })

@@ -1,4 +1,5 @@
 import { room } from '#ground/kernel/room-door.ts'
+import { tenancySentences } from './tenancy-sentences.ts'
 
 export const tenancyRoom = room({
   sees: ['http', 'authz', 'audit', 'work', 'db', 'kernel'],
@@ -17,4 +18,5 @@ export const tenancyRoom = room({
     { type: 'project', table: 'projects', id_param: 'project_id', place: 'project_id' },
     { type: 'organization', table: 'organizations', id_param: 'org_id', place: 'tenant_id' },
   ],
+  sentences: tenancySentences,
 })

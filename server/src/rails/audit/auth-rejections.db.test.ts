@@ -1,9 +1,10 @@
 import { readMe } from '@gatehouse/contract/users'
 import { expect, test } from 'vitest'
-import { sentenceOf } from '#desk/audit-trail/sentence.ts'
+import { sentencesWith } from '#desk/audit-trail/sentence.ts'
 import { parseKeyRing } from '#ground/custody/key-ring.ts'
 import { auditKey } from '#ground/installation/own-secrets.ts'
 import { serverFixture, testKeys } from '../../../../test/live-server.ts'
+import { actorClasses, sentences } from '../../rooms.ts'
 import { appendWith } from './append.ts'
 import { type AuthRejections, authRejections, sourceOf } from './auth-rejections.ts'
 import { platformChain } from './chain.ts'
@@ -45,7 +46,9 @@ test('AU-01 refused tokens are counted, and one row for each code says how many'
   for (const row of written)
     expect(row).toMatchObject({ chain_id: platformChain, tenant_id: null, severity: 'warning', result: 'denied', actor_type: 'system' })
   expect(JSON.stringify(written)).not.toContain('invented')
-  expect(sentenceOf(written[0] as never)).toBe('7 requests were refused before anybody was known: token_invalid.')
+  expect(sentencesWith(sentences, actorClasses).sentenceOf(written[0] as never)).toBe(
+    '7 requests were refused before anybody was known: token_invalid.',
+  )
   expect(appended).toBe(2)
   expect((await verifyChains(live.database.reader, key)).faults).toEqual([])
 })

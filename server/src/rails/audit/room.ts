@@ -10,6 +10,7 @@ export const auditRoom = room({
     'chain.ts',
     'counted-append.ts',
     'record.ts',
+    'sentences.ts',
     'tend-each.ts',
     'verify-chains.ts',
   ],

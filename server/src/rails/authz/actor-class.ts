@@ -10,7 +10,7 @@ export interface ActorClass<T extends ActorType | 'system' = ActorType | 'system
   /** As documents call one of them. */
   readonly called: string
   /** How the record tells who it was. */
-  readonly told: (id: string, name: string | null) => string
+  readonly told: (id: string | null, name: string | null) => string
   /** The noun that such an actor is, where the record calls it by the actor's own id. */
   readonly noun: string | null
   /** With which limit its requests are counted. */
@@ -33,7 +33,7 @@ export interface ActorClass<T extends ActorType | 'system' = ActorType | 'system
 
 export type ActorClasses = { readonly [T in ActorType | 'system']: ActorClass<T> }
 
-const someone = (type: string) => (id: string, name: string | null) => `${name ?? 'Somebody'} (${type} ${id})`
+const someone = (type: string) => (id: string | null, name: string | null) => `${name ?? 'Somebody'} (${type} ${id})`
 
 /** What holds of most machines; a room says what is different of its own. */
 export const machineClass = <const T extends ActorType>(type: T, called: string) =>

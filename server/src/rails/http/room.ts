@@ -1,5 +1,6 @@
 import type { Database } from '#ground/db/database.ts'
 import { room } from '#ground/kernel/room-door.ts'
+import { httpSentences } from './http-sentences.ts'
 import { forgetOldAnswers } from './idempotency.ts'
 
 export const httpRoom = room({
@@ -29,4 +30,5 @@ export const httpRoom = room({
       run: ({ database }: { readonly database: Database }) => forgetOldAnswers(database),
     },
   ],
+  sentences: httpSentences,
 })

@@ -1,5 +1,6 @@
 import type { Database } from '#ground/db/database.ts'
 import { room } from '#ground/kernel/room-door.ts'
+import { deliveriesSentences } from './deliveries-sentences.ts'
 import { forgetDeliveries } from './forget-deliveries.ts'
 
 export const deliveriesRoom = room({
@@ -13,4 +14,5 @@ export const deliveriesRoom = room({
       run: ({ database }: { readonly database: Database }) => forgetDeliveries(database),
     },
   ],
+  sentences: deliveriesSentences,
 })

@@ -1,5 +1,6 @@
 import { room } from '#ground/kernel/room-door.ts'
 import { runtimeOperators } from './operator-class.ts'
+import { sharedRuntimesSentences } from './shared-runtimes-sentences.ts'
 
 export const sharedRuntimesRoom = room({
   sees: ['allocations', 'tenancy', 'http', 'authz', 'audit', 'work', 'db', 'kernel'],
@@ -9,4 +10,5 @@ export const sharedRuntimesRoom = room({
     { type: 'shared_runtime', table: 'shared_app_runtimes', id_param: 'shared_runtime_id', place: 'shared_runtime_id' },
     { type: 'shared_runtime_attachment', table: 'shared_runtime_attachments', id_param: 'attachment_id' },
   ],
+  sentences: sharedRuntimesSentences,
 })
