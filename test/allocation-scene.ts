@@ -11,7 +11,7 @@ let made = 0
 export const sceneOn = async (live: LiveServer, gpus = 8, mishaps: Mishaps = {}) => {
   made += 1
   const pool = { region: `eu-${made}`, sku: 'h100' }
-  const { model: node, onNode } = await accessStage(live, mishaps, { ...pool, gpus })
+  const { model: node, node: machine, onNode } = await accessStage(live, mishaps, { ...pool, gpus })
   const path = (id: string, more = '') => `/api/v1/allocations/${id}${more}`
   const ask = (body: object = {}, who: string | null = 'asha', sending: Sending = {}, base?: string) =>
     live.ask(who, createAllocation, { ...sending, body: { project_id: project.aurora, name: 'a run', ...pool, gpus: 1, ...body }, base })
@@ -19,6 +19,7 @@ export const sceneOn = async (live: LiveServer, gpus = 8, mishaps: Mishaps = {})
   return {
     pool,
     node,
+    machine,
     path,
     ask,
     read,

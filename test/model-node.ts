@@ -1,5 +1,7 @@
 import { createPublicKey, randomUUID, sign, verify, X509Certificate } from 'node:crypto'
 import { applyOrder } from '../contract/src/apply-order.ts'
+import type { NodeDescription } from '../contract/src/node-description.ts'
+import { node_protocol_header } from '../contract/src/node-protocol.ts'
 import {
   receiptTextOf,
   type SignedTask,
@@ -7,6 +9,7 @@ import {
   type TaskParams,
   type TaskResult,
   type TaskSigner,
+  type TaskType,
 } from '../contract/src/node-tasks.ts'
 import { refusalOf, type TaskRefusal } from '../contract/src/verify-task.ts'
 import type { EnrolledNode, Told } from './enrolled-node.ts'
@@ -116,8 +119,11 @@ export const modelNode = (
   let is_stopping = false
   let running: Promise<void> = Promise.resolve()
   const path = `/internal/v1/nodes/${node.id}/tasks`
+  // As an agent of 0.1.0 until somebody says otherwise: it says no version.
+  let spoken: Record<string, string> = {}
+  const given = new Map<string, SignedTask>()
   const call = (method: string, to: string, body?: unknown, headers: Record<string, string> = {}) =>
-    url === undefined ? node.call(method, to, body, headers) : node.call(method, to, body, headers, url)
+    node.call(method, to, body, { ...spoken, ...headers }, ...(url === undefined ? [] : [url]))
 
   const wait = (wait_seconds = 0) =>
     call(
@@ -143,6 +149,7 @@ export const modelNode = (
       refused.push({ task, why })
       return undefined
     }
+    if (task.params.allocation_id !== undefined) given.set(`${task.type} ${task.params.allocation_id}`, task)
     const failure = mishaps.fail?.(task)
     if (failure !== undefined) return report(task, { outcome: 'failed', generation: task.generation, failure })
     const allocation_id = task.params.allocation_id as string | undefined
@@ -171,6 +178,13 @@ export const modelNode = (
     perform,
     step,
     signers: () => signers,
+    /** As an agent that speaks this version, from now on. */
+    speak: (protocol: number) => {
+      spoken = protocol === 1 ? {} : { [node_protocol_header]: String(protocol) }
+    },
+    describe: (description: NodeDescription) => call('POST', `/internal/v1/nodes/${node.id}/description`, description),
+    /** What it was last told of an allocation by a task of this type, and had no reason to refuse. */
+    lastTask: (type: TaskType, allocation_id: string) => given.get(`${type} ${allocation_id}`),
     /** Until there is nothing more to do. */
     settle: async () => {
       while ((await step()).length > 0);

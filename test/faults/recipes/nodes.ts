@@ -41,7 +41,13 @@ export const nodes: Recipes = {
     lock: 'platform chain',
     prepare: async (stage) => {
       const { person, node_id } = await stage.enrolled()
-      const body = { devices: [], shared_devices: [], ssh_host: `${stage.word()}.example`, ssh_port: 22, ssh_host_keys: [] }
+      const body = {
+        devices: [{ index: 0, paths: ['/dev/nvidia0'] }],
+        shared_devices: [],
+        ssh_host: `${stage.word()}.example`,
+        ssh_port: 22,
+        ssh_host_keys: [],
+      }
       return { person, params: { node_id }, body }
     },
     effect: ({ params, body }) => [part('description', 'nodes where id = $1 and ssh_host = $2', params.node_id, body.ssh_host)],

@@ -5,6 +5,16 @@ export interface Allocations {
   readonly allocations: Map<string, { state: string; owner: string | null }>
   /** The allocation and the key. */
   readonly allocation_keys: Set<string>
+  /** The allocation and the GPU of its node. */
+  readonly allocation_devices: Set<string>
+}
+
+const holdDevices = (state: Allocations, id: string, indexes: readonly number[] | null): boolean => {
+  for (const index of indexes ?? []) state.allocation_devices.add(`${id} ${index}`)
+  return true
+}
+const freeDevices = (state: Allocations, id: string) => {
+  for (const line of state.allocation_devices) if (line.startsWith(`${id} `)) state.allocation_devices.delete(line)
 }
 
 const endAllocationKeys = (state: Allocations, id: string) => {
@@ -30,10 +40,15 @@ export const allocations: Room<Allocations> = {
       sql,
       `select allocation_id || ' ' || ssh_key_id as line from allocation_ssh_public_keys where ended_at is null`,
     ),
+    allocation_devices: await linesIn(
+      sql,
+      `select allocation_id || ' ' || device_index as line from allocation_devices where released_at is null`,
+    ),
   }),
   lines: (state) => [
     ...[...state.allocations].map(([id, { state: is, owner }]) => `allocation ${id} ${is} of ${owner ?? 'nobody'}`),
     ...[...state.allocation_keys].map((line) => `key of the allocation ${line}`),
+    ...[...state.allocation_devices].map((line) => `device of the allocation ${line}`),
   ],
   steps: {
     'allocation.create': (state, { resource_id, metadata: { owner_user_id, ssh_key_ids } }) => {
@@ -42,16 +57,22 @@ export const allocations: Room<Allocations> = {
       for (const key of ssh_key_ids) state.allocation_keys.add(`${resource_id} ${key}`)
       return true
     },
-    'allocation.provision': (state, { resource_id }) => moveAllocation(state, resource_id, 'provisioning', 'requested'),
+    'allocation.provision': (state, { resource_id, metadata }) =>
+      moveAllocation(state, resource_id, 'provisioning', 'requested') && holdDevices(state, resource_id, metadata.device_indexes),
+    'allocation.devices.give': (state, { resource_id, metadata }) => holdDevices(state, resource_id, metadata.device_indexes),
     'allocation.activate': (state, { resource_id }) => moveAllocation(state, resource_id, 'active', 'provisioning'),
     'allocation.release': (state, { resource_id, metadata: { from, to } }) => {
       endAllocationKeys(state, resource_id)
       return moveAllocation(state, resource_id, to, from)
     },
-    'allocation.released': (state, { resource_id }) => moveAllocation(state, resource_id, 'released', 'releasing'),
+    'allocation.released': (state, { resource_id }) => {
+      freeDevices(state, resource_id)
+      return moveAllocation(state, resource_id, 'released', 'releasing')
+    },
     'allocation.release_fail': (state, { resource_id }) => moveAllocation(state, resource_id, 'release_failed', 'releasing'),
-    'allocation.fail': (state, { resource_id }) => {
+    'allocation.fail': (state, { resource_id, metadata }) => {
       endAllocationKeys(state, resource_id)
+      if (metadata.failure === 'node_retired') freeDevices(state, resource_id)
       return moveAllocation(state, resource_id, 'failed')
     },
     'allocation.ssh_keys.replace': (state, { resource_id, metadata: { added, ended } }) => {

@@ -208,7 +208,7 @@ describe('while a grant is being made', () => {
     const [arrived, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const strip = { of: / for (no key update|share)/, text: (text: string) => text.replaceAll(/\s+for (no key update|share)/g, '') }
     const pause = {
-      of: /^\s*(insert into allocation_access_grants|update (project_memberships|tenant_memberships|ssh_public_keys|users|allocations\s+set state))/,
+      of: /^\s*(?:with moved as \(\s*)?(insert into allocation_access_grants|update (project_memberships|tenant_memberships|ssh_public_keys|users|allocations\s+set state))/,
       after: () => {
         arrived.resolve()
         return go.promise

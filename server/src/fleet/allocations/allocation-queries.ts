@@ -76,18 +76,28 @@ interface Move {
   readonly is_cleared?: boolean
 }
 
+/** GPUs are another's again in the statement that says that nothing is left of it, so that nobody can forget it. */
+const freed = sqlPart(`
+  freed as (
+    update allocation_devices d set released_at = m.cleared_at from moved m
+     where d.allocation_id = m.id and m.cleared_at is not null and d.released_at is null)`)
+
 /** Only from the state in which it was found. */
 export const moveAllocation = (_proof: Proof, from: AllocationRow, { state, failure, is_cleared = false }: Move, now: string) => sql(
   AllocationRow,
 )`
-  update allocations
-     set state = ${state}, state_since = ${now}, failure = ${failure ?? null},
-         cleared_at = case when ${is_cleared} then ${now}::timestamptz end
-   where id = ${from.id} and state = ${from.state}
-  returning ${columns(AllocationRow)}`
+  with moved as (
+    update allocations
+       set state = ${state}, state_since = ${now}, failure = ${failure ?? null},
+           cleared_at = case when ${is_cleared} then ${now}::timestamptz end
+     where id = ${from.id} and state = ${from.state}
+    returning *),
+  ${freed}
+  select ${columns(AllocationRow)} from moved`
 
 export const setCleared = (_proof: Proof, id: string, now: string) => sql(AllocationRow)`
-  update allocations set cleared_at = ${now} where id = ${id} and cleared_at is null returning ${columns(AllocationRow)}`
+  with moved as (update allocations set cleared_at = ${now} where id = ${id} and cleared_at is null returning *), ${freed}
+  select ${columns(AllocationRow)} from moved`
 
 /** Nobody has said that nothing is left of it, and nobody will. */
 export const setAbandoned = (_proof: Proof, id: string) => sql(Only)`

@@ -2,6 +2,7 @@ import type { Work } from '#ground/work/work.ts'
 import { record } from '#rails/audit/record.ts'
 import { systemProof } from '#rails/authz/authorize.ts'
 import { type AllocationParts, type AllocationRow, recordedOf } from './allocation.ts'
+import { holdDevices } from './device-queries.ts'
 import { fittingNodes, lockPool, putOnNode, shareNode } from './placement-queries.ts'
 import { sendProvision } from './send-task.ts'
 import { movedBy } from './states.ts'
@@ -20,11 +21,13 @@ export const placeAllocation = async (
   for (const { id: node_id } of await work.tx.many(fittingNodes(row))) {
     if (!(await work.tx.maybe(shareNode(node_id)))) continue
     const placed = await work.tx.one(putOnNode(proof, row, { node_id, username: newUsername(), state }, work.now))
+    const held = await work.tx.many(holdDevices(proof, row.id, work.now))
+    const device_indexes = held.length === 0 ? null : held.map(({ device_index }) => device_index)
     const sent = await sendProvision(work, signing, proof, placed)
     record(work, {
       action: 'allocation.provision',
       ...recordedOf(placed),
-      metadata: { node_id, username: placed.username_on_node, ...sent },
+      metadata: { node_id, username: placed.username_on_node, device_indexes, ...sent },
     })
     return placed
   }

@@ -5,6 +5,7 @@ import type { Action } from '#rails/authz/actions.ts'
 import type { Authorized } from '#rails/authz/authorize.ts'
 import { isHeardOf } from '../nodes/node-queries.ts'
 import { AllocationRow } from './allocation.ts'
+import { countFreeDevices, tellsDevices } from './device-queries.ts'
 
 interface Pool {
   readonly region: string
@@ -19,8 +20,10 @@ export const poolOf = (node_id: string) => sql(Exactly({ region: Type.String(), 
   select region, sku from nodes where id = ${node_id}`
 
 const takesMore = sqlPart(`n.status = 'active' and n.enrolled_at is not null`)
-/** GPUs of a node on which nothing lies, and nothing may be left. */
-const free = sqlPart('n.gpus - (select coalesce(sum(b.gpus), 0) from allocations b where b.node_id = n.id and b.cleared_at is null)')
+/** GPUs of a node on which nothing lies, and nothing may be left; where it says which it has, no more than it says. */
+const free = sqlPart(`
+  least(n.gpus - (select coalesce(sum(b.gpus), 0) from allocations b where b.node_id = n.id and b.cleared_at is null),
+        case when ${tellsDevices} then ${countFreeDevices} end)`)
 
 /** Where it fits: first what was heard of lately, then what is fullest, so that large ones find room elsewhere. */
 export const fittingNodes = ({ region, sku, gpus }: Pool & { readonly gpus: number }) => sql(Exactly({ id: Id('node') }))`

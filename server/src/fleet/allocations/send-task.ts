@@ -7,10 +7,11 @@ import type { TaskSigning } from '../task-signers/task-signing.ts'
 import type { AllocationRow } from './allocation.ts'
 import { nextGeneration } from './allocation-queries.ts'
 import type { DesiredSet } from './desired-set.ts'
+import { type Terms, termsOf } from './terms.ts'
 
 type OfAllocation = Exclude<TaskType, 'diag.health_probe'>
 /** Which account on the node it is about. */
-type Account = TaskParams<'allocation.provision_user'>
+type Account = Pick<TaskParams<'allocation.provision_user'>, 'allocation_id' | 'username'>
 
 /** Asks an allocation's node for the next thing. The row must be locked: generations are counted one after the other. */
 const send = async <T extends OfAllocation>(
@@ -28,11 +29,18 @@ const send = async <T extends OfAllocation>(
   return { generation, task_id: task.id }
 }
 
-export const sendProvision = (work: Work, signing: TaskSigning, proof: Authorized<Action, object>, row: AllocationRow) =>
-  send(work, signing, proof, row, 'allocation.provision_user', (account) => account)
+export const sendProvision = async (work: Work, signing: TaskSigning, proof: Authorized<Action, object>, row: AllocationRow) => {
+  const terms = await termsOf(work, row)
+  return send(work, signing, proof, row, 'allocation.provision_user', (account) => ({ ...account, ...terms }))
+}
 
-export const sendKeys = (work: Work, signing: TaskSigning, proof: Authorized<Action, object>, row: AllocationRow, set: DesiredSet) =>
-  send(work, signing, proof, row, 'allocation.install_authorized_keys', (account) => ({ ...account, ...set }))
+export const sendKeys = (
+  work: Work,
+  signing: TaskSigning,
+  proof: Authorized<Action, object>,
+  row: AllocationRow,
+  { set, terms }: { readonly set: DesiredSet; readonly terms: Terms },
+) => send(work, signing, proof, row, 'allocation.install_authorized_keys', (account) => ({ ...account, ...set, ...terms }))
 
 export const sendDeprovision = (work: Work, signing: TaskSigning, proof: Authorized<Action, object>, row: AllocationRow) =>
   send(work, signing, proof, row, 'allocation.deprovision_user', (account) => account)

@@ -7,12 +7,14 @@ import { isSetSent } from './allocation-queries.ts'
 import { desiredSet, mostKeys } from './desired-set.ts'
 import { entriesOf } from './key-entry-queries.ts'
 import { sendKeys } from './send-task.ts'
+import { termsOf } from './terms.ts'
 
 /** Sends the whole set as it is to be now (SG-06). What is not in it does not log in any more. */
 export const sendWholeSet = async (work: Work, signing: TaskSigning, allocation: AllocationRow): Promise<Synced> => {
   const set = desiredSet(await work.tx.many(entriesOf(allocation.id, work.now)))
   if (set.keys.length > mostKeys) throw new Problem('limit_reached', { limit: mostKeys })
-  return sendKeys(work, signing, systemProof('access_cascade', 'allocation.ssh_keys.write', {}), allocation, set)
+  const terms = await termsOf(work, allocation)
+  return sendKeys(work, signing, systemProof('access_cascade', 'allocation.ssh_keys.write', {}), allocation, { set, terms })
 }
 
 /**
