@@ -89,6 +89,7 @@ create table allocations (
   created_at timestamp with time zone not null,
   cleared_at timestamp with time zone,
   is_abandoned boolean default false not null,
+  terms_due_at timestamp with time zone,
   constraint allocations_pkey PRIMARY KEY (id),
   constraint allocations_in_project UNIQUE (id, project_id),
   constraint allocations_on_its_node UNIQUE (id, node_id),
@@ -119,6 +120,7 @@ END),
 CREATE INDEX allocations_of_project_by_id ON public.allocations USING btree (project_id, id);
 CREATE INDEX allocations_of_runtime ON public.allocations USING btree (shared_runtime_id) WHERE (shared_runtime_id IS NOT NULL);
 CREATE INDEX allocations_on_node ON public.allocations USING btree (node_id) WHERE ((cleared_at IS NULL) AND (node_id IS NOT NULL));
+CREATE INDEX allocations_terms_due ON public.allocations USING btree (id) WHERE (terms_due_at IS NOT NULL);
 CREATE UNIQUE INDEX allocations_username_on_node ON public.allocations USING btree (node_id, username_on_node) WHERE (cleared_at IS NULL);
 CREATE INDEX allocations_waiting ON public.allocations USING btree (created_at) WHERE (state = 'requested'::text);
 grant insert, select, update on allocations to gatehouse_app;
@@ -591,7 +593,7 @@ create table policy_definitions (
   constraint policy_definitions_direction_check CHECK ((direction = ANY (ARRAY['global'::text, 'tighten_lower'::text, 'tighten_upper'::text, 'most_specific'::text]))),
   constraint policy_definitions_key_check CHECK ((key ~ '^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$'::text)),
   constraint policy_definitions_scopes_check CHECK ((scopes <@ ARRAY['global'::text, 'tenant'::text, 'project'::text])),
-  constraint policy_definitions_type_check CHECK ((type = ANY (ARRAY['integer'::text, 'number'::text, 'boolean'::text, 'string_list'::text, 'scope_map'::text, 'choice'::text])))
+  constraint policy_definitions_type_check CHECK ((type = ANY (ARRAY['integer'::text, 'integer_or_null'::text, 'number'::text, 'boolean'::text, 'string_list'::text, 'scope_map'::text, 'choice'::text])))
 );
 grant select on policy_definitions to gatehouse_app;
 

@@ -3,6 +3,7 @@ import { applyOrder } from '../contract/src/apply-order.ts'
 import type { NodeDescription } from '../contract/src/node-description.ts'
 import { node_protocol_header } from '../contract/src/node-protocol.ts'
 import {
+  type Leftover,
   receiptTextOf,
   type SignedTask,
   signerPurpose,
@@ -100,6 +101,8 @@ export interface Mishaps {
   readonly loseAnswer?: (task: SignedTask) => boolean
   /** How the node tells which of two generations is the later one. */
   readonly orderOf?: typeof applyOrder
+  /** What the account has left beyond its sessions. */
+  readonly leftovers?: (task: SignedTask) => Leftover[]
   /** Why the node cannot do it. */
   readonly fail?: (task: SignedTask) => string | undefined
 }
@@ -155,7 +158,9 @@ export const modelNode = (
     const allocation_id = task.params.allocation_id as string | undefined
     const { after, result } = performed(allocation_id === undefined ? undefined : held.get(allocation_id), task, mishaps.orderOf)
     if (allocation_id !== undefined && after) held.set(allocation_id, after)
-    return report(task, result)
+    const leftovers = mishaps.leftovers?.(task) ?? []
+    if (leftovers.length === 0 || !result.receipt) return report(task, result)
+    return report(task, { ...result, receipt: { ...result.receipt, leftovers } })
   }
 
   /** Asks once and does what it is told; the tasks that came. */

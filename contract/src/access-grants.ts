@@ -31,8 +31,8 @@ export const AccessGrant = Named('AccessGrant', {
     ...OneOf(['active', 'ending', 'revoked', 'expired']),
     description: '`ending`: the right is over, and the node has not confirmed yet that the key is gone.',
   }),
-  withheld: Type.Unsafe<'organization_suspended' | 'project_archived' | null>({
-    ...Nullable(OneOf(['organization_suspended', 'project_archived'])),
+  withheld: Type.Unsafe<'organization_suspended' | 'project_archived' | 'key_kind_not_allowed' | null>({
+    ...Nullable(OneOf(['organization_suspended', 'project_archived', 'key_kind_not_allowed'])),
     description:
       'Why one that counts lets nobody in for now. `runtime_sync` then says whether the node has confirmed that the key is gone.',
   }),
@@ -100,6 +100,7 @@ export const createAccessGrant = operation({
     'grantee_not_member',
     'ssh_key_not_found',
     'ssh_key_not_personal',
+    'ssh_key_kind_not_allowed',
     'allocation_not_active',
     'limit_reached',
   ],

@@ -53,6 +53,10 @@ export type Allocation = Static<typeof Allocation>
 export const ShownAllocation = Named('ShownAllocation', {
   ...Allocation.properties,
   ssh_key_ids: Type.Array(Id('ssh key'), { description: 'Of the owner and of the project’s automation; grants are listed by themselves.' }),
+  withheld_ssh_key_ids: Type.Array(Id('ssh key'), {
+    description:
+      'Those of them that open nothing for now: policy asks for another kind of key, or for a verification that the node cannot be told of.',
+  }),
   device_indexes: Nullable(
     Type.Array(Type.Integer(), {
       description:
@@ -108,7 +112,14 @@ export const createAllocation = operation({
   }),
   reply: ShownAllocation,
   success: 201,
-  problems: ['project_not_found', 'ssh_key_not_found', 'shared_runtime_not_found', 'state_conflict', 'limit_reached'],
+  problems: [
+    'project_not_found',
+    'ssh_key_not_found',
+    'ssh_key_kind_not_allowed',
+    'shared_runtime_not_found',
+    'state_conflict',
+    'limit_reached',
+  ],
 })
 
 export const readAllocation = operation({
@@ -150,7 +161,7 @@ export const replaceAllocationSshKeys = operation({
   params,
   body: Exactly({ ssh_key_ids: KeyIds, reason: maybe(Reason) }),
   reply: ShownAllocation,
-  problems: ['allocation_not_found', 'ssh_key_not_found', 'allocation_not_active'],
+  problems: ['allocation_not_found', 'ssh_key_not_found', 'ssh_key_kind_not_allowed', 'allocation_not_active'],
 })
 
 export const nameAllocationOwner = operation({

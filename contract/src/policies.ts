@@ -63,7 +63,7 @@ const Key = Type.String({
 
 const defined = {
   key: Key,
-  type: OneOf(['integer', 'number', 'boolean', 'string_list', 'scope_map', 'choice']),
+  type: OneOf(['integer', 'integer_or_null', 'number', 'boolean', 'string_list', 'scope_map', 'choice']),
   purpose: Type.String(),
   bounds: Exactly({
     minimum: Type.Optional(Type.Number()),
@@ -76,7 +76,7 @@ const defined = {
     Type.String({
       enum: ['global', 'tighten_lower', 'tighten_upper', 'most_specific'],
       description:
-        '`global`: the platform alone says it. `tighten_lower`, `tighten_upper`: a narrower scope may set only a lower, a higher value, and the strictest counts. `most_specific`: the narrowest value counts.',
+        '`global`: the platform alone says it. `tighten_lower`, `tighten_upper`: a narrower scope may set only a lower, a higher value, and the strictest counts. Null is higher than every number, and of choices the later is the higher. `most_specific`: the narrowest value counts.',
     }),
   ),
 }

@@ -56,6 +56,7 @@ export const problems = {
   service_account_already_exists: entry(409, 'A service account with this slug exists already in this project.'),
   node_already_exists: entry(409, 'A node of this name exists already.'),
   ssh_key_already_exists: entry(409, 'This key is registered already.'),
+  ssh_key_kind_not_allowed: entry(409, 'Policy does not allow this kind of SSH key here; details name the policy and what it asks for.'),
   ssh_key_not_personal: entry(409, 'This key belongs to a project’s automation; access is granted to people.'),
   grantee_not_member: entry(409, 'This person is not an active member of the allocation’s project.'),
   allocation_not_active: entry(409, 'The allocation is being released, or is over.'),

@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
+import { followSet } from '#fleet/access-grants/follow-set.ts'
 import { nodeTasking } from '#fleet/node-tasks/tasking.ts'
 import { ensureAuthority } from '#fleet/nodes/authority.ts'
 import { doorHosts, doorOptions, renewDoor } from '#fleet/nodes/door.ts'
@@ -105,7 +106,7 @@ const start = async () => {
   const background = prepareJobs<JobParts>(
     jobs,
     {
-      ...{ database, append, tasking, rejections, checkpoints, signing: tasking.tasks.signing },
+      ...{ database, append, tasking, rejections, checkpoints, signing: tasking.tasks.signing, onSetMoved: [followSet] },
       checkpoint_seconds: config.checkpoint_seconds,
       onCheckpointed: metrics.checkpointed,
       onCheckpointsRefused: (because) => void stop(1, because),

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { tendAccess } from '../../server/src/fleet/access-grants/tend-access.ts'
 import { tendAllocations } from '../../server/src/fleet/allocations/tend-allocations.ts'
 import { type AccessStage, accessStage, type StagedKey } from '../access-stage.ts'
+import { tendingOf } from '../allocation-tending.ts'
 import { nextKey } from '../faults/recipes/next-key.ts'
 import { asOperator } from '../faults/recipes/operator-credentials.ts'
 import { bearing, type Stage } from '../faults/recipes/recipe.ts'
@@ -18,7 +19,7 @@ const reason = 'a state'
 export const scenesOn = (live: LiveServer, stage: Stage) => {
   const { done } = stage
   const byAmara = { person: 'amara', params: { project_id: project.aurora } }
-  const tending = { database: live.database, append: live.append, signing: live.tasking.tasks.signing }
+  const tending = tendingOf(live)
   const tendAll = async () => {
     await tendAllocations(tending)
     await tendAccess(tending)

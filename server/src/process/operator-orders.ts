@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os'
 import { setPolicyValueByOrder } from '#desk/policy-admin/set-policy-value-by-order.ts'
+import { onPolicyChanged } from '#fleet/allocations/terms-changed.ts'
 import { Problem } from '#ground/kernel/problem.ts'
 import { systemWork, type Work } from '#ground/work/work.ts'
 import { bindByOrder, unbindByOrder } from '#people/roles/platform-operator.ts'
@@ -82,12 +83,16 @@ export const operatorOrders: Readonly<Record<string, Order>> = {
     action: 'policy.value.set',
     resource_type: 'policy_value',
     carryOut: async (work, words) => {
-      const { key, version } = await setPolicyValueByOrder(work, {
-        key: required(words, 'key', text, 'the key of a policy'),
-        value: valueFrom(required(words, 'value', /^.{1,16384}$/s, 'its value, as JSON')),
-        reason: required(words, 'reason', text, 'why, for the record'),
-        operator: operator(),
-      })
+      const { key, version } = await setPolicyValueByOrder(
+        work,
+        { onPolicyChanged: [onPolicyChanged] },
+        {
+          key: required(words, 'key', text, 'the key of a policy'),
+          value: valueFrom(required(words, 'value', /^.{1,16384}$/s, 'its value, as JSON')),
+          reason: required(words, 'reason', text, 'why, for the record'),
+          operator: operator(),
+        },
+      )
       return `${key} is set (version ${version}).`
     },
   },

@@ -4,6 +4,7 @@ import type { VerifyRecord } from '#desk/audit-trail/verify-audit-logs.ts'
 import { decisionRoutes } from '#desk/decisions/decision-routes.ts'
 import { tenantNamed } from '#desk/decisions/question.ts'
 import { policyAdminRoutes } from '#desk/policy-admin/policy-admin-routes.ts'
+import type { PolicySubscribers } from '#desk/policy-admin/policy-subscribers.ts'
 import { accessGrantRoutes } from '#fleet/access-grants/access-grant-routes.ts'
 import { endAccessOfKey, endAccessOfMember, endAccessOfUser, endGrantsOf } from '#fleet/access-grants/end-access.ts'
 import { followSet } from '#fleet/access-grants/follow-set.ts'
@@ -15,6 +16,7 @@ import { lockAllocationsOn, onNodeEnrolled } from '#fleet/allocations/node-enrol
 import { onNodeRetired } from '#fleet/allocations/node-retired.ts'
 import { syncWithOrganization, syncWithProject } from '#fleet/allocations/scope-moved.ts'
 import { lockAllocationOfTask, onTaskFinished } from '#fleet/allocations/task-finished.ts'
+import { onPolicyChanged } from '#fleet/allocations/terms-changed.ts'
 import { type NodeTasks, nodeTaskRoutes } from '#fleet/node-tasks/node-task-routes.ts'
 import type { TaskSubscribers } from '#fleet/node-tasks/task-subscribers.ts'
 import type { NodeTrust } from '#fleet/nodes/make-enrolment.ts'
@@ -90,6 +92,8 @@ const tenancySubscribersWith = (signing: TaskSigning): TenancySubscribers => ({
   onProjectMoved: [...tenancySubscribers.onProjectMoved, syncWithProject(allocationParts(signing))],
   onMembershipEnded: [...tenancySubscribers.onMembershipEnded, endAccessOfMember(signing), endOwnership],
 })
+/** What a changed limit makes due. */
+const policySubscribers: PolicySubscribers = { onPolicyChanged: [onPolicyChanged] }
 /** What rests or ends with a shared runtime. */
 const runtimeSubscribers: RuntimeSubscribers = {
   onRuntimeDisabled: [endRuntimeDeliveries],
@@ -155,7 +159,7 @@ const answersWith = (
   ...accessGrantRoutes(signing),
   ...sshSessionRoutes(allocationParts(signing)),
   ...invitationRoutes,
-  ...policyAdminRoutes,
+  ...policyAdminRoutes(policySubscribers),
   ...auditTrailRoutes(verify, sentencesWith(sentences, actorClasses).sentenceOf),
   ...decisionRoutes,
   ...signingKeyRoutes(keys.tendSoon),

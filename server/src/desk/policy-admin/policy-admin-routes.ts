@@ -6,23 +6,24 @@ import { deleteConstraint } from './delete-constraint.ts'
 import { listConstraints, listConstraintVersions } from './list-constraints.ts'
 import { listPolicyDefinitions } from './list-policy-definitions.ts'
 import { listPolicyValues } from './list-policy-values.ts'
+import type { PolicySubscribers } from './policy-subscribers.ts'
 import { readConstraint } from './read-constraint.ts'
 import { removePolicyValue } from './remove-policy-value.ts'
 import { setPolicyValue } from './set-policy-value.ts'
 import { updateConstraint } from './update-constraint.ts'
 
 /** Each verb serves all three scopes: the path says which. */
-export const policyAdminRoutes = [
+export const policyAdminRoutes = (subscribers: PolicySubscribers) => [
   answer(policies.listPolicyDefinitions, listPolicyDefinitions),
   answer(policies.listPlatformPolicyValues, listPolicyValues),
   answer(policies.listOrganizationPolicyValues, listPolicyValues),
   answer(policies.listProjectPolicyValues, listPolicyValues),
-  answer(policies.setPlatformPolicyValue, setPolicyValue),
-  answer(policies.setOrganizationPolicyValue, setPolicyValue),
-  answer(policies.setProjectPolicyValue, setPolicyValue),
-  answer(policies.removePlatformPolicyValue, removePolicyValue),
-  answer(policies.removeOrganizationPolicyValue, removePolicyValue),
-  answer(policies.removeProjectPolicyValue, removePolicyValue),
+  answer(policies.setPlatformPolicyValue, setPolicyValue(subscribers)),
+  answer(policies.setOrganizationPolicyValue, setPolicyValue(subscribers)),
+  answer(policies.setProjectPolicyValue, setPolicyValue(subscribers)),
+  answer(policies.removePlatformPolicyValue, removePolicyValue(subscribers)),
+  answer(policies.removeOrganizationPolicyValue, removePolicyValue(subscribers)),
+  answer(policies.removeProjectPolicyValue, removePolicyValue(subscribers)),
   answer(constraints.listPlatformConstraints, listConstraints),
   answer(constraints.listOrganizationConstraints, listConstraints),
   answer(constraints.listProjectConstraints, listConstraints),

@@ -3,6 +3,7 @@ import type { Work } from '#ground/work/work.ts'
 import { systemProof } from '#rails/authz/authorize.ts'
 import { lockPlatform } from '#rails/authz/platform-queries.ts'
 import { thePlatform } from './policy-scope.ts'
+import type { PolicySubscribers } from './policy-subscribers.ts'
 import { writePolicyValue } from './set-policy-value.ts'
 
 /**
@@ -11,8 +12,9 @@ import { writePolicyValue } from './set-policy-value.ts'
  */
 export const setPolicyValueByOrder = async (
   work: Work,
+  subscribers: PolicySubscribers,
   { key, ...setting }: { key: string; value: unknown; reason: string; operator: string },
 ): Promise<PolicyValue> => {
   await work.tx.one(lockPlatform())
-  return writePolicyValue(work, systemProof('operator_script', 'platform.admin', thePlatform), key, setting)
+  return writePolicyValue(work, subscribers, systemProof('operator_script', 'platform.admin', thePlatform), key, setting)
 }

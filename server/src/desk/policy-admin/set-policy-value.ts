@@ -13,6 +13,7 @@ import { parsePolicyValue } from '#rails/policies/policy-value.ts'
 import { faultOf } from './meaningful-value.ts'
 import { isPolicyKey, knownKey } from './policy-keys.ts'
 import { authorizeWrite, type PolicyScope, recordedAt, type ScopeParams, type WritableScope } from './policy-scope.ts'
+import type { PolicySubscribers } from './policy-subscribers.ts'
 import { type CurrentValue, endValue, insertValue, valuesUpTo } from './policy-value-queries.ts'
 
 /** Bounds count items, not letters; whatever is set is recorded whole, so it is kept short as well. */
@@ -30,14 +31,20 @@ const requireWithin = (key: PolicyKey, { scope_type }: PolicyScope, value: unkno
   const fault = faultOf(key, value)
   if (fault) throw new Problem('policy_out_of_bounds', fault)
   const limit = direction.startsWith('tighten_') ? effectiveValue(key, wider) : undefined
-  if (limit && !isAsStrict(direction, value, limit.value))
+  if (limit && !isAsStrict(direction, value, limit.value, bounds.choices))
     throw new Problem('policy_out_of_bounds', { detail: direction, limit: limit.value, limit_scope: limit.scope_type })
 }
 
 type Setting = Input<typeof Op>['body'] & { readonly operator?: string }
 
 /** Writes the value of a key in a scope whose lock is held. */
-export const writePolicyValue = async (work: Work, scope: WritableScope, key: string, body: Setting): Promise<PolicyValue> => {
+export const writePolicyValue = async (
+  work: Work,
+  { onPolicyChanged }: PolicySubscribers,
+  scope: WritableScope,
+  key: string,
+  body: Setting,
+): Promise<PolicyValue> => {
   if (!isPolicyKey(key)) throw new Problem('policy_not_found')
   const values = await work.tx.many(valuesUpTo(scope, key))
   const own = values.find(({ scope_type }) => scope_type === scope.scope_type)
@@ -73,10 +80,12 @@ export const writePolicyValue = async (work: Work, scope: WritableScope, key: st
       ...(operator ? { operator } : {}),
     },
   })
+  const { org_id, project_id } = scope
+  for (const subscriber of onPolicyChanged) await subscriber(work, { key, org_id, project_id })
   return set
 }
 
-export const setPolicyValue: Verb<ScopeParams & { readonly key: string }, unknown, Input<typeof Op>['body'], PolicyValue> = async (
-  work,
-  { params, body },
-) => writePolicyValue(work, await authorizeWrite(work, 'policy_value', params, knownKey(params.key)), params.key, body)
+export const setPolicyValue =
+  (subscribers: PolicySubscribers): Verb<ScopeParams & { readonly key: string }, unknown, Input<typeof Op>['body'], PolicyValue> =>
+  async (work, { params, body }) =>
+    writePolicyValue(work, subscribers, await authorizeWrite(work, 'policy_value', params, knownKey(params.key)), params.key, body)

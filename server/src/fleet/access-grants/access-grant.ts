@@ -2,6 +2,7 @@ import type { AccessGrant } from '@gatehouse/contract/access-grants'
 import type { Actor } from '#ground/work/work.ts'
 import type { Kind } from '#rails/authz/kind.ts'
 import { type AllocationRow, allocationKind, type Synced } from '../allocations/allocation.ts'
+import { type KeyRule, opensWith } from '../allocations/key-kinds.ts'
 import type { KnownGrant } from './access-grant-queries.ts'
 import type { ToldGrant } from './told-grant-queries.ts'
 
@@ -33,15 +34,23 @@ export const accessGrantKind: Kind<Granted & { readonly grant_id: string }> = {
   }),
 }
 
-export const shown = ({ sync_status, sync_since, sync_generation, sync_task_id, ...grant }: ToldGrant): AccessGrant => ({
-  ...grant,
-  runtime_sync: {
-    status: sync_status,
-    since: sync_since,
-    generation: sync_generation,
-    ...(sync_task_id === null ? {} : { task_id: sync_task_id }),
-  },
-})
+/** By what policy says now: one that counts and whose key is of another kind lets nobody in. */
+const withheldBy = ({ state, withheld, key_type }: ToldGrant, key_rule: KeyRule): AccessGrant['withheld'] =>
+  withheld ?? (state === 'active' && !opensWith(key_rule, key_type) ? 'key_kind_not_allowed' : null)
+
+export const shown = (told: ToldGrant, key_rule: KeyRule): AccessGrant => {
+  const { sync_status, sync_since, sync_generation, sync_task_id, ...grant } = told
+  return {
+    ...grant,
+    withheld: withheldBy(told, key_rule),
+    runtime_sync: {
+      status: sync_status,
+      since: sync_since,
+      generation: sync_generation,
+      ...(sync_task_id === null ? {} : { task_id: sync_task_id }),
+    },
+  }
+}
 
 /** Who ended it, where that was somebody: columns hold people and machines, not the product's own doings. */
 export const endedBy = ({ type, id }: Actor): string | null => (type === 'user' || type === 'service_account' ? id : null)

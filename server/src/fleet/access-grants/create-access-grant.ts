@@ -8,6 +8,7 @@ import { Again, type AnsweringAgain } from '#rails/http/answer.ts'
 import { requireRoom } from '#rails/policies/require-room.ts'
 import { shareUser } from '../allocations/allocation-queries.ts'
 import { authorizeToChange } from '../allocations/allocation-scope.ts'
+import { keyRuleOf, requireKinds } from '../allocations/key-kinds.ts'
 import { isOpen } from '../allocations/states.ts'
 import { syncAccess } from '../allocations/sync-access.ts'
 import { holdSshKeys, type SshKeyRow } from '../ssh-keys/ssh-key-queries.ts'
@@ -40,12 +41,13 @@ export const createAccessGrant =
       throw new Problem('validation_error', [{ in: 'body', field: 'expires_at', message: 'must lie in the future' }])
     if (!(await work.tx.maybe(activeMember(allocation.project_id, grantee_user_id)))) throw new Problem('grantee_not_member')
     requirePersonal(held, grantee_user_id, allocation.project_id)
+    await requireKinds(work, allocation, [held!])
     if (!isOpen(allocation.state)) throw new Problem('allocation_not_active', { state: allocation.state })
 
     const before = await work.tx.maybe(openGrant(allocation.id, grantee_user_id, ssh_key_id))
     const is_update = before !== undefined && !before.is_over
     const is_same = is_update && before.expires_at === expires_at && (reason === null || reason === before.reason)
-    if (is_same) return new Again(shown(await work.tx.one(toldGrant(before.id))), false)
+    if (is_same) return new Again(shown(await work.tx.one(toldGrant(before.id)), await keyRuleOf(work, allocation)), false)
     // One whose time is over is not revived: it ends, and this is another.
     const ended = before?.is_over ? await endOverdue(work, allocation, allocation) : undefined
     const id = is_update ? before.id : newId('access grant')
@@ -66,5 +68,6 @@ export const createAccessGrant =
       ...recordedGrant(allocation, told, sync, { reason, ...updated }),
       severity: grantSeverity(authority),
     })
-    return is_update ? new Again(shown(told), true) : shown(told)
+    const reply = shown(told, await keyRuleOf(work, allocation))
+    return is_update ? new Again(reply, true) : reply
   }

@@ -3,8 +3,8 @@ import type { SignedTask, TaskResult } from '@gatehouse/contract/node-tasks'
 import { reportTask } from '@gatehouse/contract/nodes'
 import { expect, test } from 'vitest'
 import { stageFixture } from '../../../../test/access-stage.ts'
+import { tendNow } from '../../../../test/allocation-tending.ts'
 import { serverFixture } from '../../../../test/live-server.ts'
-import { tendAllocations } from '../allocations/tend-allocations.ts'
 
 const live = serverFixture()
 const stage = stageFixture(live)
@@ -25,7 +25,7 @@ const toldOf = async (id: string, grant_id: string) => {
 }
 const deniedOf = (task_id: string) =>
   live.sql(`select severity from audit_logs where action = 'node.task.report' and resource_id = $1 and result = 'denied'`, [task_id])
-const tend = () => tendAllocations({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
+const tend = () => tendNow(live)
 
 test('SG-20 a node that could not do it confirms nothing by saying so, and is asked again', async () => {
   const { id, grant, his, task } = await revoking()

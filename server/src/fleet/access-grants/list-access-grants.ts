@@ -2,6 +2,7 @@ import type { listAccessGrants as Op } from '@gatehouse/contract/access-grants'
 import { authorityOf, authorize } from '#rails/authz/authorize.ts'
 import { type Answering, listed } from '#rails/http/answer.ts'
 import { findAllocation } from '../allocations/allocation-queries.ts'
+import { keyRuleOf } from '../allocations/key-kinds.ts'
 import { grantedKind, shown } from './access-grant.ts'
 import { anyGrantOf } from './access-grant-queries.ts'
 import { grantsOn } from './told-grant-queries.ts'
@@ -18,5 +19,10 @@ export const listAccessGrants: Answering<typeof Op> = async (work, { params: { a
   const isOwnOnly = authorityOf(allocation).action === 'project.access_grant.read_own'
   const listing = { allocation_id: allocation.id, grantee_user_id: isOwnOnly ? work.actor.id : null, state }
   const rows = await work.tx.many(grantsOn(listing, slice.after, slice.limit + 1))
-  return listed(rows.map(shown), slice, ({ id }) => id)
+  const key_rule = await keyRuleOf(work, allocation)
+  return listed(
+    rows.map((row) => shown(row, key_rule)),
+    slice,
+    ({ id }) => id,
+  )
 }

@@ -2,6 +2,7 @@ import { createAllocation, readAllocation, releaseAllocation } from '@gatehouse/
 import { retireNode } from '@gatehouse/contract/nodes'
 import { expect, test } from 'vitest'
 import { type AccessStage, accessStage } from '../../../../test/access-stage.ts'
+import { tendingOf } from '../../../../test/allocation-tending.ts'
 import { seeded, serverFixture } from '../../../../test/live-server.ts'
 import { tendAllocations } from '../allocations/tend-allocations.ts'
 import { tendAccess } from './tend-access.ts'
@@ -9,7 +10,7 @@ import { tendAccess } from './tend-access.ts'
 const { project } = seeded
 const live = serverFixture()
 
-const tending = () => ({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
+const tending = () => tendingOf(live)
 const toldOf = async (stage: AccessStage, id: string, grant_id: string) => {
   const { state, runtime_sync } = await stage.seen(id, grant_id)
   return [state, runtime_sync.status]

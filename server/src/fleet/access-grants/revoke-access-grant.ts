@@ -4,6 +4,7 @@ import { authorityOf, authorize } from '#rails/authz/authorize.ts'
 import { grantSeverity } from '#rails/authz/override-limits.ts'
 import type { Answering } from '#rails/http/answer.ts'
 import { lockAllocation } from '../allocations/allocation-queries.ts'
+import { keyRuleOf } from '../allocations/key-kinds.ts'
 import { syncAccess } from '../allocations/sync-access.ts'
 import type { TaskSigning } from '../task-signers/task-signing.ts'
 import { accessGrantKind, grantedKind, shown } from './access-grant.ts'
@@ -35,7 +36,7 @@ export const revokeAccessGrant =
     const besides = await work.tx.many(holdersOf(allocation.id, [ended.fingerprint]))
     const isOwnOnly = authorityOf(proof).action === 'project.access_grant.revoke_own'
     return {
-      ...shown(await work.tx.one(toldGrant(grant_id))),
+      ...shown(await work.tx.one(toldGrant(grant_id)), await keyRuleOf(work, allocation)),
       key_stays_in_force: besides.length > 0,
       key_in_force_through: isOwnOnly ? null : besides.map(withoutFingerprint),
     }

@@ -43,7 +43,7 @@ const told = sqlPart(`
                  when w.is_of_allocation then a.cleared_at is not null and not a.is_abandoned
                  when w.is_over and g.ended_at is null then false
                  -- What was confirmed before a restore says nothing of what the node has now, until it is asked again.
-                 else coalesce(a.confirmed_generation >= w.generation and (a.epoch = i.epoch or a.cleared_at is not null), false) end as is_applied,
+                 else coalesce(a.confirmed_generation >= w.generation and (w.is_over or a.terms_due_at is null) and (a.epoch = i.epoch or a.cleared_at is not null), false) end as is_applied,
             case when w.is_of_allocation and w.generation is not null then a.generation else w.generation end as generation
    ) as s
     left join lateral (

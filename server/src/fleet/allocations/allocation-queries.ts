@@ -141,6 +141,8 @@ export const shareUser = (user_id: string) => sql(Exactly({ id: Id('user') }))`
 export const ShownRow = Exactly({
   ...WaitingRow.properties,
   ssh_key_ids: Type.Array(Id('ssh key')),
+  ssh_key_types: Type.Array(Type.String()),
+  protocol_version: Nullable(Type.Integer()),
   device_indexes: ShownAllocation.properties.device_indexes,
   ssh: ShownAllocation.properties.ssh,
   task_id: Nullable(Id('node task')),
@@ -165,7 +167,11 @@ const deviceIndexes = sqlPart(`
 /** `asker` owns it, or has a grant that counts: they are told where to log in. A machine without host keys is told to nobody: no client could know it. */
 export const shownAllocation = (id: string, asker: string | null, now: string) => sql(ShownRow)`
   select ${columns(AllocationRow, 'a')},
-         array(select ssh_key_id::text from allocation_ssh_public_keys where allocation_id = a.id and ended_at is null order by ssh_key_id) as ssh_key_ids,
+         array(select e.ssh_key_id::text from allocation_ssh_public_keys e where e.allocation_id = a.id and e.ended_at is null
+                order by e.ssh_key_id) as ssh_key_ids,
+         array(select k.key_type from allocation_ssh_public_keys e join ssh_public_keys k on k.id = e.ssh_key_id
+                where e.allocation_id = a.id and e.ended_at is null order by e.ssh_key_id) as ssh_key_types,
+         n.protocol_version,
          ${waitsFor},
          ${deviceIndexes} as device_indexes,
          case when a.state in ('provisioning', 'active') and n.ssh_host is not null and n.ssh_host_keys <> '{}'
@@ -179,6 +185,27 @@ export const shownAllocation = (id: string, asker: string | null, now: string) =
          case when a.is_abandoned then n.retired_at end as abandoned_at, a.epoch < i.epoch and a.cleared_at is null as is_of_earlier_epoch
     from allocations a cross join installation i left join nodes n on n.id = a.node_id ${latestTask}
    where a.id = ${id}`
+
+/** Policy says something else of the sessions of those that are placed there; in the order of their ids, like everybody. */
+export const markTermsDue = (
+  _proof: Proof,
+  { org_id, project_id }: { org_id: string | null; project_id: string | null },
+  now: string,
+) => sql(Only)`
+  with placed as (
+    select id from allocations
+     where state in ('provisioning', 'active') and (${org_id}::uuid is null or org_id = ${org_id}::uuid)
+       and (${project_id}::uuid is null or project_id = ${project_id}::uuid)
+     order by id for no key update)
+  update allocations a set terms_due_at = coalesce(a.terms_due_at, ${now}) from placed where a.id = placed.id
+  returning a.id`
+
+export const allocationsDue = (limit: number) => sql(Only)`
+  select id from allocations where terms_due_at is not null order by id limit ${limit}`
+
+/** No row: somebody else has seen to it. */
+export const clearTermsDue = (_proof: Proof, id: string) => sql(Only)`
+  update allocations set terms_due_at = null where id = ${id} and terms_due_at is not null returning id`
 
 /** A node that could not, or that says it has something later and does not say what, is asked again a minute later, then less often. */
 const isPauseOver = `

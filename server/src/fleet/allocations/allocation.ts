@@ -16,6 +16,7 @@ export const AllocationRow = Exactly({
   confirmed_generation: Type.Integer(),
   confirmed_at: Nullable(Instant),
   cleared_at: Nullable(Instant),
+  terms_due_at: Nullable(Instant),
 })
 export type AllocationRow = Static<typeof AllocationRow>
 

@@ -7,7 +7,9 @@ export const allocationsSentences = {
     'allocation.ask_again': 'asked the node again for what it owes',
     'allocation.clear': 'put away what was left of the failed allocation',
     'allocation.create': 'asked for an allocation of {gpus} {sku} in {region}',
+    'allocation.devices.give': 'gave the allocation the GPUs {device_indexes} of its node',
     'allocation.fail': 'could not provide the allocation ({failure})',
+    'allocation.leftovers': 'found that the account of the allocation had left something beyond its sessions ({kinds})',
     'allocation.owner.end': 'ended the ownership of {user_id} with the membership',
     'allocation.owner.name': 'named {user_id} as the owner',
     'allocation.provision': 'placed the allocation on the node {node_id}',
@@ -19,5 +21,7 @@ export const allocationsSentences = {
     'allocation.ssh_keys.not_applied': 'could not apply set {generation} of keys ({failure})',
     'allocation.ssh_keys.replace': 'replaced the keys of the allocation itself',
     'allocation.ssh_keys.restore': 'found the keys of the allocation changed on the node, and put them right',
+    'allocation.terms.send':
+      'told the node what the allocation’s sessions may take up and which kinds of keys open it ({required_key_kinds})',
   },
 } as const

@@ -2,9 +2,9 @@ import type { SignedTask } from '@gatehouse/contract/node-tasks'
 import { expect, test } from 'vitest'
 import { keyOf } from '../../../../test/access-stage.ts'
 import { sceneOn } from '../../../../test/allocation-scene.ts'
+import { tendNow } from '../../../../test/allocation-tending.ts'
 import { fixture } from '../../../../test/fixture.ts'
 import { serverFixture } from '../../../../test/live-server.ts'
-import { tendAllocations } from './tend-allocations.ts'
 
 let is_failing = false
 const live = serverFixture()
@@ -12,7 +12,7 @@ const scene = fixture(() =>
   sceneOn(live, 8, { fail: ({ type }) => (is_failing && type.endsWith('deprovision_user') ? 'busy' : undefined) }),
 )
 
-const tend = () => tendAllocations({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
+const tend = () => tendNow(live)
 const tasksOf = async (id: string) => (await live.sql('select 1 from node_tasks where allocation_id = $1', [id])).length
 const later = (id: string, seconds: number) =>
   live.sql(

@@ -12,6 +12,7 @@ import { countRequested, insertAllocation } from './allocation-queries.ts'
 import { allocationsOf, projectNamed } from './allocation-scope.ts'
 import { holdKeys, requireOwnKeys } from './hold-keys.ts'
 import { addKeyEntries } from './key-entry-queries.ts'
+import { requireKinds } from './key-kinds.ts'
 import { placeAllocation } from './place-allocation.ts'
 import { shown } from './shown-allocation.ts'
 
@@ -38,6 +39,7 @@ export const createAllocation =
     const project = await authorize(work, 'allocation.create', allocationsOf({ region, sku, gpus }), found)
     if (shared_runtime_id !== null) await requireTaggable(work, project, shared_runtime_id)
     requireOwnKeys({ project_id: project.id }, held, ssh_key_ids)
+    await requireKinds(work, { org_id: project.org_id, project_id: project.id }, held.keys)
     // An owner is somebody who could be disabled while this is under way.
     if (held.owner_user_id !== requester.owner_user_id) throw new Problem('insufficient_permissions', { reason_code: 'actor_disabled' })
     const where = { org_id: project.org_id, project_id: project.id, shared_runtime_id }

@@ -23,15 +23,25 @@ const lastEnd = (holders: readonly KeyHolder[]): string | null =>
     holders[0]!.expires_at,
   )
 
-/** A key is there once, however many hold it. Made of the same entries in any order, it is the same set with the same hash. */
-export const desiredSet = (entries: readonly Entry[]): DesiredSet => {
+/**
+ * A key is there once, however many hold it. Made of the same entries in any order, it is the same set with the same hash. Where holders must be
+ * verified all of them are security keys, and each says so.
+ */
+export const desiredSet = (entries: readonly Entry[], is_verified = false): DesiredSet => {
   const keys = [...Map.groupBy(entries, ({ fingerprint }) => fingerprint).values()]
     .map((same): DesiredKey => {
       const { key_type, blob, fingerprint } = same[0]!
       const holders = same
         .map(({ grant_id, ssh_key_id, user_id, expires_at }) => ({ grant_id, ssh_key_id, user_id, expires_at }))
         .sort(byHolder)
-      return { key_type, blob, fingerprint, expires_at: lastEnd(holders), holders }
+      return {
+        key_type,
+        blob,
+        fingerprint,
+        expires_at: lastEnd(holders),
+        holders,
+        ...(is_verified ? { verify_required: true as const } : {}),
+      }
     })
     .sort((a, b) => byText(a.fingerprint, b.fingerprint))
   return { keys, set_hash: createHash('sha256').update(canonicalJson(keys)).digest('hex') }

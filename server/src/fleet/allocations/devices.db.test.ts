@@ -6,17 +6,17 @@ import { describe, expect, test } from 'vitest'
 import { systemProof } from '#rails/authz/authorize.ts'
 import { keyOf } from '../../../../test/access-stage.ts'
 import { type Scene, sceneOn } from '../../../../test/allocation-scene.ts'
+import { tendNow } from '../../../../test/allocation-tending.ts'
 import { enrolledAnew } from '../../../../test/enrolled-node.ts'
 import { seeded, serverFixture } from '../../../../test/live-server.ts'
-import { holdDevices, toldOfDevices } from './device-queries.ts'
-import { tendAllocations } from './tend-allocations.ts'
+import { holdDevices } from './device-queries.ts'
 
 /** The same product as three processes. */
 let doors: readonly string[]
 const live = serverFixture({}, async (live) => {
   doors = [live.url, (await live.replica()).url, (await live.replica()).url]
 })
-const tend = () => tendAllocations({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
+const tend = () => tendNow(live)
 
 const gpu = (index: number) => ({ index, paths: [`/dev/nvidia${index}`] })
 const shared = ['/dev/nvidia-uvm', '/dev/nvidiactl']
@@ -100,20 +100,24 @@ describe('which GPUs an allocation has', () => {
     const scene = await described(2)
     const ids = [await scene.active({ gpus: 1 }), await scene.active({ gpus: 1 })]
     await live.sql('delete from allocation_devices where node_id = $1', [scene.node.id])
-    // Without the lock that everybody takes who places: both see the same one free.
-    const both = Promise.withResolvers<void>()
-    let begun = 0
-    const taken = await Promise.allSettled(
-      ids.map((id) =>
-        live.database.transaction('write', async (tx) => {
-          await tx.many(toldOfDevices(id))
-          begun += 1
-          if (begun === ids.length) both.resolve()
-          await both.promise
-          return tx.many(holdDevices(systemProof('node_tending', 'allocation.create', {}), id, tx.now))
-        }),
-      ),
-    )
+    // Without the lock that everybody takes who places: the second sees the same one free while the first has not committed.
+    const held = Promise.withResolvers<void>()
+    const go = Promise.withResolvers<void>()
+    const hold = (id: string, then: () => Promise<void>) =>
+      live.database.transaction('write', async (tx) => {
+        await tx.many(holdDevices(systemProof('node_tending', 'allocation.create', {}), id, tx.now))
+        await then()
+      })
+    const first = hold(ids[0]!, () => {
+      held.resolve()
+      return go.promise
+    })
+    await held.promise
+    const second = hold(ids[1]!, async () => {})
+    const waiting = `select from pg_locks l join pg_stat_activity a on a.pid = l.pid and a.datname = current_database() where not l.granted limit 1`
+    await expect.poll(() => live.sql(waiting)).toHaveLength(1)
+    go.resolve()
+    const taken = await Promise.allSettled([first, second])
     const refused = taken.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []))
     expect(refused.map((error) => JSON.stringify(error, Object.getOwnPropertyNames(error)))).toEqual([
       expect.stringContaining('allocation_devices_held_once'),

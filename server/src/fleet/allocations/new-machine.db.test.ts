@@ -2,10 +2,10 @@ import { readAllocation, releaseAllocation } from '@gatehouse/contract/allocatio
 import type { SignedTask } from '@gatehouse/contract/node-tasks'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { type AccessStage, accessStage } from '../../../../test/access-stage.ts'
+import { tendNow } from '../../../../test/allocation-tending.ts'
 import { type EnrolledNode, enrolledAnew } from '../../../../test/enrolled-node.ts'
 import { serverFixture } from '../../../../test/live-server.ts'
 import { modelNode } from '../../../../test/model-node.ts'
-import { tendAllocations } from './tend-allocations.ts'
 
 let stage: AccessStage
 const machines: EnrolledNode[] = []
@@ -115,7 +115,7 @@ describe('a new machine in a node’s place', () => {
     await live.sql(`update node_tasks set reported_at = reported_at - interval '2 minutes' where allocation_id = $1 and state = 'failed'`, [
       id,
     ])
-    await tendAllocations({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
+    await tendNow(live)
     expect(await openTasks(id)).toEqual(['allocation.provision_user', 'allocation.install_authorized_keys'])
     await machine.settle()
     expect(machine.held.get(id)!.keys).toEqual([own.fingerprint])

@@ -2,9 +2,9 @@ import { listAllocations } from '@gatehouse/contract/allocations'
 import { drainNode, readNode, undrainNode } from '@gatehouse/contract/nodes'
 import { expect, test } from 'vitest'
 import { sceneOn } from '../../../../test/allocation-scene.ts'
+import { tendNow } from '../../../../test/allocation-tending.ts'
 import { registeredNode } from '../../../../test/enrolled-node.ts'
 import { seeded, serverFixture } from '../../../../test/live-server.ts'
-import { tendAllocations } from './tend-allocations.ts'
 
 /** The same product as three processes. */
 let doors: readonly string[]
@@ -12,7 +12,7 @@ const live = serverFixture({}, async (live) => {
   doors = [live.url, (await live.replica()).url, (await live.replica()).url]
 })
 
-const tend = () => tendAllocations({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
+const tend = () => tendNow(live)
 const takenOn = async (node_id: string) => (await live.ask('ada', readNode, { params: { node_id } })).body.gpus_taken
 
 test('SG-23 whoever asks for the last ones at the same moment, at whichever server: they are given once, and the others wait', async () => {

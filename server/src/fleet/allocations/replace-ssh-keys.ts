@@ -9,6 +9,7 @@ import { authorizeToChange } from './allocation-scope.ts'
 import { endKeyEntries } from './end-key-entries.ts'
 import { holdKeys, requireOwnKeys } from './hold-keys.ts'
 import { addKeyEntries } from './key-entry-queries.ts'
+import { requireKinds } from './key-kinds.ts'
 import { shown } from './shown-allocation.ts'
 import { isOpen } from './states.ts'
 import { syncAccess } from './sync-access.ts'
@@ -24,6 +25,7 @@ export const replaceSshKeys =
     })
     if (!isOpen(allocation.state)) throw new Problem('allocation_not_active', { state: allocation.state })
     requireOwnKeys(allocation, held!, ssh_key_ids)
+    await requireKinds(work, allocation, held!.keys)
     // What a restored backup has revived is given anew, not kept.
     await endKeyEntries(work, [allocation.id], { is_of_earlier_epoch: true }, 'backup_restored')
     const ended = await endKeyEntries(work, [allocation.id], { except: ssh_key_ids }, 'replaced')

@@ -30,8 +30,8 @@ const send = async <T extends OfAllocation>(
 }
 
 export const sendProvision = async (work: Work, signing: TaskSigning, proof: Authorized<Action, object>, row: AllocationRow) => {
-  const terms = await termsOf(work, row)
-  return send(work, signing, proof, row, 'allocation.provision_user', (account) => ({ ...account, ...terms }))
+  const { told } = await termsOf(work, row)
+  return send(work, signing, proof, row, 'allocation.provision_user', (account) => ({ ...account, ...told }))
 }
 
 export const sendKeys = (
@@ -39,8 +39,8 @@ export const sendKeys = (
   signing: TaskSigning,
   proof: Authorized<Action, object>,
   row: AllocationRow,
-  { set, terms }: { readonly set: DesiredSet; readonly terms: Terms },
-) => send(work, signing, proof, row, 'allocation.install_authorized_keys', (account) => ({ ...account, ...set, ...terms }))
+  { set, told }: { readonly set: DesiredSet; readonly told: Terms['told'] },
+) => send(work, signing, proof, row, 'allocation.install_authorized_keys', (account) => ({ ...account, ...set, ...told }))
 
 export const sendDeprovision = (work: Work, signing: TaskSigning, proof: Authorized<Action, object>, row: AllocationRow) =>
   send(work, signing, proof, row, 'allocation.deprovision_user', (account) => account)

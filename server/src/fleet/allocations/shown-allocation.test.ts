@@ -15,6 +15,7 @@ const row = {
   task_failed_at: null,
   is_access_asked: true,
   abandoned_at: null,
+  terms_due_at: null,
 } as unknown as ShownRow
 
 describe('SG-20 what is said of the set on the node', () => {
@@ -24,6 +25,7 @@ describe('SG-20 what is said of the set on the node', () => {
     ['pending when it has confirmed none', { confirmed_generation: 0, confirmed_at: null }, 'pending', at(3), 5],
     ['failed when the latest has failed', { confirmed_generation: 4, task_failed_at: at(5) }, 'failed', at(5), 5],
     ['applied although the latest was said to fail, where the node has it', { task_failed_at: at(5) }, 'applied', at(4), 5],
+    ['pending when a policy has changed since', { terms_due_at: at(6) }, 'pending', at(6), 5],
     ['failed when the node is gone', { confirmed_generation: 4, abandoned_at: at(6) }, 'failed', at(6), 5],
     ['failed when the node is gone, also where it had confirmed the latest', { state: 'failed', abandoned_at: at(6) }, 'failed', at(6), 5],
     [

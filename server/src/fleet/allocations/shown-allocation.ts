@@ -3,12 +3,20 @@ import { Problem } from '#ground/kernel/problem.ts'
 import type { Work } from '#ground/work/work.ts'
 import type { WaitingRow } from './allocation.ts'
 import { type ShownRow, shownAllocation } from './allocation-queries.ts'
+import { opensWith, requiredKinds } from './key-kinds.ts'
 
 /** What a list shows: without what is between us and the node. */
-export const listedOf = ({ generation: _g, epoch: _e, confirmed_generation: _c, confirmed_at: _a, cleared_at: _l, ...told }: WaitingRow) =>
-  told
+export const listedOf = ({
+  generation: _g,
+  epoch: _e,
+  confirmed_generation: _c,
+  confirmed_at: _a,
+  cleared_at: _l,
+  terms_due_at: _d,
+  ...told
+}: WaitingRow) => told
 
-type Known = Omit<ShownRow, 'ssh_key_ids' | 'waits_for' | 'device_indexes' | 'ssh'>
+type Known = Omit<ShownRow, 'ssh_key_ids' | 'ssh_key_types' | 'protocol_version' | 'waits_for' | 'device_indexes' | 'ssh'>
 
 /** Says only what the node itself has confirmed (SG-20). */
 export const runtimeSync = (row: Known): RuntimeSync => {
@@ -21,10 +29,20 @@ export const runtimeSync = (row: Known): RuntimeSync => {
   }
   // Whatever the node had confirmed: it says nothing any more.
   if (row.abandoned_at !== null) return { status: 'failed', since: row.abandoned_at, generation, task_id }
+  // A policy has changed since: what is to be sent is not what was confirmed.
+  if (row.terms_due_at !== null) return { status: 'pending', since: row.terms_due_at, generation, task_id }
   if (row.confirmed_generation >= generation && !row.is_of_earlier_epoch && row.confirmed_at !== null)
     return { status: 'applied', since: row.confirmed_at, generation, task_id }
   if (row.task_failed_at !== null) return { status: 'failed', since: row.task_failed_at, generation, task_id }
   return { status: 'pending', since: row.task_created_at ?? row.created_at, generation, task_id }
+}
+
+/** Its own keys that are in no set, by what policy says now. On no node yet, a node may come that verifies. */
+const withheldAmong = async (work: Work, row: ShownRow): Promise<ShownAllocation['withheld_ssh_key_ids']> => {
+  const { ssh_key_ids, ssh_key_types, protocol_version } = row
+  if (ssh_key_ids.length === 0) return []
+  const key_rule = { required: await requiredKinds(work, row), can_verify: protocol_version === null || protocol_version >= 2 }
+  return ssh_key_ids.filter((_, at) => !opensWith(key_rule, ssh_key_types[at]!))
 }
 
 export const shown = async (work: Work, allocation_id: string): Promise<ShownAllocation> => {
@@ -33,6 +51,8 @@ export const shown = async (work: Work, allocation_id: string): Promise<ShownAll
   if (!row) throw new Problem('allocation_not_found')
   const {
     ssh_key_ids,
+    ssh_key_types,
+    protocol_version,
     device_indexes,
     ssh,
     task_id: _t,
@@ -43,5 +63,6 @@ export const shown = async (work: Work, allocation_id: string): Promise<ShownAll
     is_of_earlier_epoch: _o,
     ...allocation
   } = row
-  return { ...listedOf(allocation), ssh_key_ids, device_indexes, ssh, runtime_sync: runtimeSync(row) }
+  const withheld_ssh_key_ids = await withheldAmong(work, row)
+  return { ...listedOf(allocation), ssh_key_ids, withheld_ssh_key_ids, device_indexes, ssh, runtime_sync: runtimeSync(row) }
 }

@@ -6,15 +6,18 @@ import { type AllocationRow, nothingSent, type Synced } from './allocation.ts'
 import { isSetSent } from './allocation-queries.ts'
 import { desiredSet, mostKeys } from './desired-set.ts'
 import { entriesOf } from './key-entry-queries.ts'
+import { isVerified, opensWith } from './key-kinds.ts'
 import { sendKeys } from './send-task.ts'
 import { termsOf } from './terms.ts'
 
 /** Sends the whole set as it is to be now (SG-06). What is not in it does not log in any more. */
 export const sendWholeSet = async (work: Work, signing: TaskSigning, allocation: AllocationRow): Promise<Synced> => {
-  const set = desiredSet(await work.tx.many(entriesOf(allocation.id, work.now)))
+  const { key_rule, told } = await termsOf(work, allocation)
+  const entries = await work.tx.many(entriesOf(allocation.id, work.now))
+  const opening = entries.filter(({ key_type }) => opensWith(key_rule, key_type))
+  const set = desiredSet(opening, isVerified(key_rule))
   if (set.keys.length > mostKeys) throw new Problem('limit_reached', { limit: mostKeys })
-  const terms = await termsOf(work, allocation)
-  return sendKeys(work, signing, systemProof('access_cascade', 'allocation.ssh_keys.write', {}), allocation, { set, terms })
+  return sendKeys(work, signing, systemProof('access_cascade', 'allocation.ssh_keys.write', {}), allocation, { set, told })
 }
 
 /**

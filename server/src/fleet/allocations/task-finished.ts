@@ -38,6 +38,18 @@ const noteTrouble = (work: Work, row: AllocationRow, finished: FinishedTask): vo
   if (finished.outcome === 'failed') record(work, { action: 'allocation.ssh_keys.not_applied', ...noted })
 }
 
+/** What the account had planned or left running beyond its sessions; what is not ended may let somebody back in, or go on for who has left. */
+const noteLeftovers = (work: Work, row: AllocationRow, finished: FinishedTask): void => {
+  const leftovers = finished.result.receipt?.leftovers ?? []
+  if (leftovers.length === 0) return
+  record(work, {
+    action: 'allocation.leftovers',
+    ...recordedOf(row),
+    severity: leftovers.every(({ is_ended }) => is_ended) ? 'info' : 'high',
+    metadata: { ...aboutTask(finished), kinds: [...new Set(leftovers.map(({ kind }) => kind))].sort(), leftovers },
+  })
+}
+
 /** The latest that the node was asked for has failed, and no other is under way. */
 const isLatestFailed = (row: AllocationRow, { task }: FinishedTask): boolean =>
   task.state === 'failed' && task.generation === row.generation
@@ -115,6 +127,7 @@ export const onTaskFinished =
     const row = await work.tx.maybe(lockAllocation(task.allocation_id))
     if (row?.node_id !== task.node_id) return
     const known = await confirm(work, row, finished)
+    noteLeftovers(work, known, finished)
     if (task.type === 'allocation.provision_user') await provisioned(work, parts, known, finished)
     else if (task.type === 'allocation.install_authorized_keys') await installed(work, parts, known, finished)
     else if (task.type === 'allocation.deprovision_user') await deprovisioned(work, known, finished)

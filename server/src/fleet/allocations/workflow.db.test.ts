@@ -5,9 +5,9 @@ import pg from 'pg'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { automationKey, keyOf } from '../../../../test/access-stage.ts'
 import { sceneOn } from '../../../../test/allocation-scene.ts'
+import { tendNow } from '../../../../test/allocation-tending.ts'
 import { fixture } from '../../../../test/fixture.ts'
 import { seeded, serverFixture } from '../../../../test/live-server.ts'
-import { tendAllocations } from './tend-allocations.ts'
 
 const { org, project, user } = seeded
 
@@ -19,7 +19,7 @@ beforeEach(() => {
   failing = () => undefined
 })
 
-const tend = () => tendAllocations({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
+const tend = () => tendNow(live)
 const failingAt = (type: string) => (task: SignedTask) => (task.type === `allocation.${type}` ? 'disk_full' : undefined)
 const takenOn = async (node_id: string) => (await live.ask('ada', readNode, { params: { node_id } })).body.gpus_taken
 const generationsOf = (id: string) =>

@@ -32,6 +32,10 @@ export const setProtocol = ({ id }: Proof, protocol_version: number) => sql(Writ
 export const isProtocolNew = (node_id: string, protocol_version: number) => sql(Written)`
   select id from nodes where id = ${node_id} and protocol_version <> ${protocol_version}`
 
+/** Its agent understands that a key's holder must be verified. */
+export const isVerifying = (node_id: string) => sql(Exactly({ is_verifying: Type.Boolean() }))`
+  select protocol_version >= 2 as is_verifying from nodes where id = ${node_id}`
+
 const Stuck = Exactly({ stuck_steps: Type.Array(StuckStep) })
 
 export const stuckSteps = (node_id: string) => sql(Stuck)`select stuck_steps from nodes where id = ${node_id}`

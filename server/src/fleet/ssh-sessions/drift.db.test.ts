@@ -3,8 +3,8 @@ import { readAllocation, releaseAllocation, replaceAllocationSshKeys } from '@ga
 import { type NodeEvent, reportNodeEvents } from '@gatehouse/contract/node-events'
 import { describe, expect, test } from 'vitest'
 import { stageFixture } from '../../../../test/access-stage.ts'
+import { tendNow } from '../../../../test/allocation-tending.ts'
 import { serverFixture } from '../../../../test/live-server.ts'
-import { tendAllocations } from '../allocations/tend-allocations.ts'
 
 /** Why the node cannot put keys in force; nothing while it can. */
 let failure: string | undefined
@@ -25,7 +25,7 @@ const later = (id: string, seconds: number) =>
     'update node_tasks set reported_at = reported_at - make_interval(secs => $2) where allocation_id = $1 and reported_at is not null',
     [id, seconds],
   )
-const tend = () => tendAllocations({ database: live.database, append: live.append, signing: live.tasking.tasks.signing })
+const tend = () => tendNow(live)
 
 const peopled = async () => {
   const [hers, his] = [await stage.key('asha'), await stage.key('axel')]

@@ -102,6 +102,34 @@ test.each([
   ['tighten_lower', '1', 2, false],
   ['tighten_lower', 1, '2', false],
   ['tighten_lower', Number.NaN, 2, false],
+  ['tighten_lower', 1, null, true],
+  ['tighten_lower', null, null, true],
+  ['tighten_lower', null, 1, false],
 ])('DE-20 %s: %s is as strict as %s: %s', (direction, value, than, expected) => {
   expect(isAsStrict(direction, value, than)).toBe(expected)
+})
+
+test.each([
+  ['any', 'any', true],
+  ['security_key', 'any', true],
+  ['security_key_verified', 'security_key', true],
+  ['any', 'security_key', false],
+  ['security_key', 'security_key_verified', false],
+  ['none', 'any', false],
+])('SG-27 access.required_key_kinds: %s is as strict as %s: %s', (value, than, expected) => {
+  const { direction, bounds } = definitionOf('access.required_key_kinds')
+  expect(isAsStrict(direction, value, than, bounds.choices)).toBe(expected)
+})
+
+test('SG-28 a chain of limits, none and choices → the strictest counts, wherever it stands', () => {
+  const memory = 'access.session_memory_max_bytes'
+  expect(effectiveValue(memory, chain(null))).toEqual({ value: null, scope_type: 'global' })
+  expect(effectiveValue(memory, chain(null, 2 ** 30, 2 ** 31))).toEqual({ value: 2 ** 30, scope_type: 'tenant' })
+  expect(effectiveValue(memory, chain(2 ** 30, null))).toEqual({ value: 2 ** 30, scope_type: 'global' })
+  const kinds = 'access.required_key_kinds'
+  expect(effectiveValue(kinds, chain('any', 'security_key_verified', 'security_key'))).toEqual({
+    value: 'security_key_verified',
+    scope_type: 'tenant',
+  })
+  expect(effectiveValue(kinds, chain('any', 'what?'))).toBeUndefined()
 })

@@ -14,8 +14,15 @@ export interface EffectiveValue<K extends PolicyKey> {
   readonly scope_type: ScopeType
 }
 
+/** How much a value allows, as a number: null is no limit, and of choices the later is the stricter. */
+const weightOf = (value: unknown, choices: readonly string[]): unknown => {
+  if (value === null) return Number.POSITIVE_INFINITY
+  return typeof value === 'string' && choices.includes(value) ? choices.indexOf(value) : value
+}
+
 /** Whether `value` is at least as strict as `than`. What has no direction cannot be stricter than anything. */
-export const isAsStrict = (direction: string, value: unknown, than: unknown): boolean => {
+export const isAsStrict = (direction: string, given: unknown, against: unknown, choices: readonly string[] = []): boolean => {
+  const [value, than] = [weightOf(given, choices), weightOf(against, choices)]
   if (typeof value !== 'number' || typeof than !== 'number') return false
   return direction === 'tighten_lower' ? value <= than : direction === 'tighten_upper' && value >= than
 }
@@ -25,7 +32,7 @@ export const isAsStrict = (direction: string, value: unknown, than: unknown): bo
  * where its definition allows none does not count. One that cannot be read makes the whole unreadable: it might have been the stricter one.
  */
 export const effectiveValue = <K extends PolicyKey>(key: K, chain: readonly ChainValue[]): EffectiveValue<K> | undefined => {
-  const { scopes, direction } = definitionOf(key)
+  const { scopes, direction, bounds } = definitionOf(key)
   const counting = chain
     .filter(({ scope_type }) => scopes.includes(scope_type))
     .toSorted((a, b) => policyScopes.indexOf(a.scope_type) - policyScopes.indexOf(b.scope_type))
@@ -35,5 +42,5 @@ export const effectiveValue = <K extends PolicyKey>(key: K, chain: readonly Chai
   // A narrower value cannot stand in for a limit that the platform has not set.
   if (readable[0]!.scope_type !== 'global') return undefined
   if (direction === 'most_specific') return readable.at(-1)
-  return readable.reduce((strictest, each) => (isAsStrict(direction, strictest.value, each.value) ? strictest : each))
+  return readable.reduce((strictest, each) => (isAsStrict(direction, strictest.value, each.value, bounds.choices) ? strictest : each))
 }

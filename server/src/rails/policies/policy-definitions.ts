@@ -3,7 +3,7 @@
  * them; the table is a mirror. `default` is written as the global value once; it is never read in place of a missing one.
  */
 interface Defined {
-  readonly type: 'integer' | 'number' | 'boolean' | 'string_list' | 'scope_map' | 'choice'
+  readonly type: 'integer' | 'integer_or_null' | 'number' | 'boolean' | 'string_list' | 'scope_map' | 'choice'
   readonly purpose: string
   readonly default?: unknown
   readonly bounds?: {
@@ -27,6 +27,11 @@ const seconds = whole
 const milliseconds = whole
 const count = whole
 const perMinute = (purpose: string, value: number) => whole(purpose, value, 1, 10_000_000)
+/** The same, or null: no limit of its own. */
+const wholeOrNull = (purpose: string, minimum: number, maximum: number): Defined & { type: 'integer_or_null' } => ({
+  ...{ type: 'integer_or_null', purpose, default: null },
+  bounds: { minimum, maximum },
+})
 /** A tenant or project may live by less than the platform allows, never by more. */
 const lessBelow = { scopes: ['global', 'tenant', 'project'], direction: 'tighten_lower' } as const
 const lessInTenants = { scopes: ['global', 'tenant'], direction: 'tighten_lower' } as const
@@ -125,6 +130,32 @@ export const policyDefinitions = {
   'access.max_ssh_keys': count('How many SSH keys one person, or the automation of one project, may have registered.', 50, 1, 1000),
   // With the fifty keys that an allocation may have of its own, fewer than a node is sent at once.
   'access.max_grants_per_allocation': count('How many access grants one allocation may have at a time.', 100, 1, 900),
+  // At least 40: a node must be able to have 2 000 sessions of 50 allocations.
+  'access.max_sessions_per_allocation': {
+    ...count('How many SSH sessions one allocation may have at a time.', 64, 1, 1000),
+    ...lessBelow,
+  },
+  'access.session_tasks_max': {
+    ...count('How many tasks (processes and threads) the sessions of one allocation may have together.', 4096, 16, 4_194_304),
+    ...lessBelow,
+  },
+  'access.session_memory_max_bytes': {
+    ...wholeOrNull(
+      'How much memory the sessions of one allocation may take up together; null leaves it to the node.',
+      67_108_864,
+      1_125_899_906_842_624,
+    ),
+    ...lessBelow,
+  },
+  'access.required_key_kinds': {
+    type: 'choice',
+    purpose: 'Which SSH keys open allocations: any, security keys (`sk-`), or security keys that verify their holder at each login.',
+    default: 'any',
+    // From the loosest to the strictest.
+    bounds: { choices: ['any', 'security_key', 'security_key_verified'] },
+    scopes: ['global', 'tenant', 'project'],
+    direction: 'tighten_upper',
+  },
   'allocations.max_requested_per_project': count('How many allocations of one project may wait for a node at a time.', 100, 0, 10_000),
   'shared_runtimes.max_credentials_per_runtime': {
     ...count('How many secrets that still count may be left for one shared runtime.', 50, 0, 1000),
@@ -178,6 +209,7 @@ export type PolicyKey = keyof typeof policyDefinitions
 
 interface Shapes {
   integer: number
+  integer_or_null: number | null
   number: number
   boolean: boolean
   string_list: readonly string[]

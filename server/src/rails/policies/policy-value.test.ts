@@ -4,7 +4,7 @@ import { definitionOf, type PolicyKey, policyDefinitions } from './policy-defini
 import { parsePolicyValue } from './policy-value.ts'
 
 const keys = Object.keys(policyDefinitions) as PolicyKey[]
-const numeric = keys.filter((key) => ['integer', 'number'].includes(definitionOf(key).type))
+const numeric = keys.filter((key) => ['integer', 'integer_or_null', 'number'].includes(definitionOf(key).type))
 
 /** What is seeded, by hand: key, default, least, most. */
 const seeded: [PolicyKey, unknown, number | undefined, number | undefined][] = [
@@ -13,6 +13,10 @@ const seeded: [PolicyKey, unknown, number | undefined, number | undefined][] = [
   ['auth.iam_token_issuer.max_ttl_seconds', 3600, 60, 86_400],
   ['auth.iam_token_issuer.allowed_audiences', ['gpuaas-api'], undefined, undefined],
   ['auth.iam_token_issuer.provider_session_ttl_seconds', 3600, 60, 43_200],
+  ['access.max_sessions_per_allocation', 64, 1, 1000],
+  ['access.session_tasks_max', 4096, 16, 4_194_304],
+  ['access.session_memory_max_bytes', null, 67_108_864, 2 ** 50],
+  ['access.required_key_kinds', 'any', undefined, undefined],
   ['rate_limit.api_requests_per_minute', 600, 1, 10_000_000],
   ['authorization.break_glass_max_seconds', 3600, 60, 86_400],
   ['authorization.break_glass_single_person', false, undefined, undefined],
@@ -30,6 +34,10 @@ test.each(seeded)('%s is defined with its default and bounds', (key, value, mini
 test('DE-20 these, and no others, may be set for a tenant or a project: all but one only to be less', () => {
   const narrower = keys.filter((key) => definitionOf(key).direction !== 'global').map((key) => `${key} ${definitionOf(key).direction}`)
   expect(narrower.sort()).toEqual([
+    'access.max_sessions_per_allocation tighten_lower',
+    'access.required_key_kinds tighten_upper',
+    'access.session_memory_max_bytes tighten_lower',
+    'access.session_tasks_max tighten_lower',
     'auth.iam_token_issuer.provider_session_ttl_seconds tighten_lower',
     'auth.max_operator_credentials_per_runtime tighten_lower',
     'auth.max_service_accounts_per_project tighten_lower',
@@ -72,6 +80,7 @@ describe.each(keys)('%s', (key) => {
   test('TI-06 anything of another type is nothing', () => {
     const fits: Record<typeof definition.type, (value: unknown) => boolean> = {
       integer: (value) => Number.isInteger(value),
+      integer_or_null: (value) => value === null || Number.isInteger(value),
       number: (value) => typeof value === 'number',
       boolean: (value) => typeof value === 'boolean',
       string_list: Array.isArray,
@@ -83,7 +92,15 @@ describe.each(keys)('%s', (key) => {
         if (!fits[definition.type](value)) expect(parsePolicyValue(key, value)).toBeUndefined()
       }),
     )
-    for (const value of [undefined, null, Number.NaN, Number.POSITIVE_INFINITY, '3600', 'true', '']) {
+    for (const value of [
+      undefined,
+      ...(definition.type === 'integer_or_null' ? [] : [null]),
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      '3600',
+      'true',
+      '',
+    ]) {
       expect(parsePolicyValue(key, value)).toBeUndefined()
     }
   })
@@ -91,7 +108,7 @@ describe.each(keys)('%s', (key) => {
 
 describe.each(numeric)('the bounds of %s', (key) => {
   const { minimum, maximum } = definitionOf(key).bounds
-  const step = definitionOf(key).type === 'integer' ? 1 : 1e-9
+  const step = definitionOf(key).type === 'number' ? 1e-9 : 1
 
   test('TI-06 hold on both sides, and the bounds themselves are inside', () => {
     expect(parsePolicyValue(key, minimum)).toBe(minimum)

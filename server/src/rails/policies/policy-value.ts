@@ -10,6 +10,7 @@ export const parsePolicyValue = <K extends PolicyKey>(key: K, value: unknown): P
   const isWithin = (number: number) => number >= minimum && number <= maximum
   const fits = {
     integer: () => Number.isSafeInteger(value) && isWithin(value as number),
+    integer_or_null: () => value === null || (Number.isSafeInteger(value) && isWithin(value as number)),
     number: () => typeof value === 'number' && Number.isFinite(value) && isWithin(value),
     boolean: () => typeof value === 'boolean',
     string_list: () => isList(value, max_items),

@@ -3,7 +3,7 @@ import { type FreshReader, type Source, type Wanted, want } from '#ground/epochs
 import { Problem } from '#ground/kernel/problem.ts'
 import { type ChainValue, effectiveValue } from './effective-value.ts'
 import type { PolicyKey, PolicyValue } from './policy-definitions.ts'
-import { currentValues } from './policy-queries.ts'
+import { currentValues, currentValuesOf } from './policy-queries.ts'
 
 /** Where a limit is asked for; without it, on the platform. */
 export interface PolicyPlace {
@@ -32,6 +32,16 @@ export const readPolicy = async <K extends PolicyKey>(
   key: K,
   place: PolicyPlace = platform,
 ): Promise<PolicyValue<K>> => required(key, await readChain(reader, { key, ...place }))
+
+/** Several limits of one place in one statement. */
+export const readPolicies = async <const K extends PolicyKey>(
+  reader: Pick<Reader, 'many'>,
+  keys: readonly K[],
+  { tenant_id, project_id }: PolicyPlace,
+): Promise<{ readonly [Key in K]: PolicyValue<Key> }> => {
+  const found = Map.groupBy(await reader.many(currentValuesOf(keys, tenant_id, project_id)), ({ key }) => key)
+  return Object.fromEntries(keys.map((key) => [key, required(key, found.get(key) ?? [])])) as { readonly [Key in K]: PolicyValue<Key> }
+}
 
 const policyChains: Source<PolicyAsked, readonly ChainValue[]> = {
   name: 'policy',
