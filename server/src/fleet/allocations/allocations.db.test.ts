@@ -360,7 +360,7 @@ describe('who asks, and where', () => {
     const { url } = await live.replica((parts) => ({
       ...parts,
       database: alteredDatabase(parts.database, {
-        of: /from allocations\s+where project_id/,
+        of: /from allocations a\s+where project_id/,
         after: async () => {
           reads += 1
         },
