@@ -2,9 +2,6 @@ import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import { beforeAll } from 'vitest'
 import people from '../db/seed/people.json' with { type: 'json' }
-import { nodeTasking } from '../server/src/fleet/node-tasks/tasking.ts'
-import { ensureAuthority } from '../server/src/fleet/nodes/authority.ts'
-import { doorHosts, doorOptions } from '../server/src/fleet/nodes/door.ts'
 import { parseKeyRing } from '../server/src/ground/custody/key-ring.ts'
 import { type Database, openDatabase } from '../server/src/ground/db/database.ts'
 import { freePort } from '../server/src/ground/db/embedded/free-port.ts'
@@ -12,14 +9,12 @@ import { keepFresh } from '../server/src/ground/epochs/fresh.ts'
 import { auditKey } from '../server/src/ground/installation/own-secrets.ts'
 import { fixedId } from '../server/src/ground/kernel/ids.ts'
 import { Secret } from '../server/src/ground/kernel/secret.ts'
-import { keySetSource } from '../server/src/machines/keys/key-set.ts'
 import type { KeyMaking } from '../server/src/machines/keys/make-key.ts'
-import { createSigner } from '../server/src/machines/keys/signer.ts'
 import { type Tending, tendKeys } from '../server/src/machines/keys/tend-keys.ts'
 import { humanTokens } from '../server/src/people/principals/oidc/human-tokens.ts'
 import { localIssuer, signText } from '../server/src/people/principals/oidc/testing/local-issuer.ts'
+import { compose, createDoor } from '../server/src/process/compose.ts'
 import { seedDevelopment } from '../server/src/process/seed-development.ts'
-import { composed, taskSubscribers } from '../server/src/process/wiring.ts'
 import { appendWith } from '../server/src/rails/audit/append.ts'
 import { verifyChains } from '../server/src/rails/audit/verify-chains.ts'
 import { createServer, type ServerParts } from '../server/src/rails/http/server.ts'
@@ -80,34 +75,22 @@ const startServer = async (
         .finally(() => tendings.delete(tended))
       tendings.add(tended)
     }
-    // Told to nodes when they are asked for, which is when the door has its port.
-    const nodes = { authority: await ensureAuthority(database, ring, append), url: 'https://127.0.0.1:0' }
-    const tasking = nodeTasking({
-      database,
-      append,
-      ring,
-      authority: nodes.authority,
-      database_url: clone.near.appUrl,
-      subscribers: taskSubscribers,
-      onError: () => {},
-      look_ms: unhurried.look_ms,
+    const {
+      nodes,
+      tasking,
+      parts: product,
+    } = await compose({
+      ...{ database, append, ring, tokens, transit: tending.transit, fresh: keepFresh(database, unhurried.fresh), patience_ms },
+      verify: async () => ({ ...(await database.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0, accepted: [] }),
+      cursor_key: new Secret('test-'.padEnd(48, 'k')),
+      issuer: is_own_issuer ? { ...tokenIssuer, url } : tokenIssuer,
+      tendKeysSoon: tendSoon,
+      // Told to nodes when they are asked for, which is when the door has its port.
+      nodes_url: 'https://127.0.0.1:0',
+      tasking: { database_url: clone.near.appUrl, onError: () => {}, look_ms: unhurried.look_ms },
     })
-    await tasking.tendSigners()
     const parts: ServerParts = {
-      ...composed({
-        database,
-        fresh: keepFresh(database, unhurried.fresh),
-        append,
-        ring,
-        tokens,
-        verify: async () => ({ ...(await database.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0, accepted: [] }),
-        cursor_key: new Secret('test-'.padEnd(48, 'k')),
-        issuer: is_own_issuer ? { ...tokenIssuer, url } : tokenIssuer,
-        keys: { want: keySetSource(ring), sign: createSigner({ ring, transit: tending.transit }), tendSoon },
-        nodes,
-        tasks: tasking.tasks,
-        patience_ms,
-      }),
+      ...product,
       duplicate_wait_ms: unhurried.duplicate_wait_ms,
       bulkheads: bulkheads(database, tenantTurns(), unhurried.queue_wait_ms),
       slowness: unhurried.slowness,
@@ -117,9 +100,7 @@ const startServer = async (
     const app = await createServer(used)
     if (used.aside) settling.push(used.aside.settled)
     await app.listen({ host: '127.0.0.1', port })
-    const { aside: _, ...shared } = used
-    const https = await doorOptions(nodes.authority, doorHosts(nodes.url, true), new Date())
-    const door = await createServer({ ...shared, listener: 'nodes', https })
+    const { door } = await createDoor(used, nodes, true)
     await door.listen({ host: '127.0.0.1', port: 0 })
     nodes.url = `https://127.0.0.1:${(door.server.address() as AddressInfo).port}`
     closing.unshift(async () => {

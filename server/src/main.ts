@@ -1,9 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { setFlagsFromString } from 'node:v8'
 import { followSet } from '#fleet/access-grants/follow-set.ts'
-import { nodeTasking } from '#fleet/node-tasks/tasking.ts'
-import { ensureAuthority } from '#fleet/nodes/authority.ts'
-import { doorHosts, doorOptions, renewDoor } from '#fleet/nodes/door.ts'
+import { renewDoor } from '#fleet/nodes/door.ts'
 import { openDatabase } from '#ground/db/database.ts'
 import { keepFresh } from '#ground/epochs/fresh.ts'
 import { requireNotBehind } from '#ground/installation/compare-heads.ts'
@@ -11,14 +9,11 @@ import { ownSecret } from '#ground/installation/own-secrets.ts'
 import { loggerOptions } from '#ground/telemetry/logger-options.ts'
 import { createMetrics } from '#ground/telemetry/metrics.ts'
 import { startTracing } from '#ground/telemetry/start-tracing.ts'
-import { keySetSource } from '#machines/keys/key-set.ts'
-import { createSigner } from '#machines/keys/signer.ts'
 import { keyTender } from '#machines/keys/tend-keys.ts'
 import { createTransit } from '#machines/keys/transit.ts'
 import { humanTokens } from '#people/principals/oidc/human-tokens.ts'
 import { openInstallation } from '#process/open-installation.ts'
 import { sentenceOf } from '#process/start-sentence.ts'
-import { composed, taskSubscribers } from '#process/wiring.ts'
 import { authRejections } from '#rails/audit/auth-rejections.ts'
 import { countedAppend } from '#rails/audit/counted-append.ts'
 import { metricsListener } from '#rails/http/metrics-listener.ts'
@@ -26,6 +21,7 @@ import { createServer, type ServerParts } from '#rails/http/server.ts'
 import { bulkheads } from '#rails/http/tenant-database.ts'
 import { prepareJobs } from '#rails/jobs/run-jobs.ts'
 import { parseConfig } from './config.ts'
+import { compose, createDoor } from './process/compose.ts'
 import { type JobParts, jobs } from './rooms.ts'
 
 // Disable allocation-site pretenuring: V8 would allocate request objects in old space, where they survive until a full GC (docs/benchmarks.md).
@@ -49,41 +45,33 @@ const start = async () => {
   const transit = config.transit && createTransit(config.transit)
   const tending = { database, append, ring, transit, algorithm: config.token_algorithm }
   const next_key = new EventEmitter()
-  const authority = await ensureAuthority(database, ring, append)
-  const tasking = nodeTasking({
-    database,
-    append,
-    ring,
-    authority,
-    database_url: config.database_url.reveal(),
-    primary,
-    subscribers: taskSubscribers,
-    onError: (error, during) =>
-      app?.log.warn(
-        { err: error },
-        during === 'listening' ? 'LISTEN connection lost: polling node tasks every 1 s' : 're-signing queued node tasks failed, retrying',
-      ),
+  const {
+    nodes,
+    tasking,
+    parts: product,
+  } = await compose({
+    ...{ database, append, verify, ring, tokens, transit, fresh: keepFresh(deciding) },
+    cursor_key: await ownSecret(database, ring, 'cursor_key'),
+    issuer: { url: config.public_url, audience: config.token_audience },
+    tendKeysSoon: () => next_key.emit('wanted'),
+    nodes_url: config.nodes.url,
+    tasking: {
+      database_url: config.database_url.reveal(),
+      primary,
+      onError: (error, during) =>
+        app?.log.warn(
+          { err: error },
+          during === 'listening' ? 'LISTEN connection lost: polling node tasks every 1 s' : 're-signing queued node tasks failed, retrying',
+        ),
+    },
+    onUnrecorded: (what, err) => {
+      metrics.refusalUnrecorded(what)
+      app?.log.error({ err }, `the record of a refused token is ${what}`)
+    },
   })
   metrics.watchWakes(tasking.tasks.wakes.isListening)
-  await tasking.tendSigners()
   const parts: ServerParts = {
-    ...composed({
-      database,
-      fresh: keepFresh(deciding),
-      append,
-      verify,
-      ring,
-      tokens,
-      cursor_key: await ownSecret(database, ring, 'cursor_key'),
-      issuer: { url: config.public_url, audience: config.token_audience },
-      keys: { want: keySetSource(ring), sign: createSigner({ ring, transit }), tendSoon: () => next_key.emit('wanted') },
-      nodes: { authority, url: config.nodes.url },
-      tasks: tasking.tasks,
-      onUnrecorded: (what, err) => {
-        metrics.refusalUnrecorded(what)
-        app?.log.error({ err }, `the record of a refused token is ${what}`)
-      },
-    }),
+    ...product,
     bulkheads: bulkheads(database),
     logger: loggerOptions(config.log_level),
     nodes_url: config.nodes.url,
@@ -95,11 +83,8 @@ const start = async () => {
   }
   app = await createServer(parts)
   const { log } = app
-  const { aside: _, ...shared } = parts
-  const hosts = doorHosts(config.nodes.url, config.profile === 'development')
-  const https = await doorOptions(authority, hosts, new Date())
-  const door = await createServer({ ...shared, listener: 'nodes', https })
-  const renewal = renewDoor(door.server as never, authority, hosts, (error) =>
+  const { door, hosts } = await createDoor(parts, nodes, config.profile === 'development')
+  const renewal = renewDoor(door.server as never, nodes.authority, hosts, (error) =>
     log.error({ err: error }, 'renewing the door’s certificate failed'),
   )
 

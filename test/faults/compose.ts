@@ -1,8 +1,5 @@
 import type { AddressInfo } from 'node:net'
 import { bulkheads } from '@gatehouse/server/rails/http/tenant-database'
-import { nodeTasking } from '../../server/src/fleet/node-tasks/tasking.ts'
-import { ensureAuthority } from '../../server/src/fleet/nodes/authority.ts'
-import { doorHosts, doorOptions } from '../../server/src/fleet/nodes/door.ts'
 import { parseKeyRing } from '../../server/src/ground/custody/key-ring.ts'
 import { openDatabase } from '../../server/src/ground/db/database.ts'
 import { guardPrimary, type PrimaryGuard } from '../../server/src/ground/db/primary-guard.ts'
@@ -10,11 +7,9 @@ import { keepFresh } from '../../server/src/ground/epochs/fresh.ts'
 import { auditKey } from '../../server/src/ground/installation/own-secrets.ts'
 import { Secret } from '../../server/src/ground/kernel/secret.ts'
 import { loggerOptions } from '../../server/src/ground/telemetry/logger-options.ts'
-import { keySetSource } from '../../server/src/machines/keys/key-set.ts'
-import { createSigner } from '../../server/src/machines/keys/signer.ts'
 import { type Tending, tendKeys } from '../../server/src/machines/keys/tend-keys.ts'
 import { humanTokens } from '../../server/src/people/principals/oidc/human-tokens.ts'
-import { composed, taskSubscribers } from '../../server/src/process/wiring.ts'
+import { compose, createDoor } from '../../server/src/process/compose.ts'
 import { appendWith } from '../../server/src/rails/audit/append.ts'
 import { verifyChains } from '../../server/src/rails/audit/verify-chains.ts'
 import { createServer, type ServerParts } from '../../server/src/rails/http/server.ts'
@@ -53,53 +48,39 @@ export const composeServer = async (
   const tending: Tending = { database: direct, append, ring, transit: null, algorithm: 'HS256' }
   await tendKeys(tending)
   let tended: Promise<unknown> = Promise.resolve()
-  const authority = await ensureAuthority(direct, ring, append)
-  const tasking = nodeTasking({
-    database: direct,
-    append,
-    ring,
-    authority,
-    database_url: appUrl,
-    primary: guard,
-    subscribers: taskSubscribers,
-    onError: (error) => logLevel === 'silent' || console.error(`tasks: ${error.message}`),
-  })
-  await tasking.tendSigners()
   const tokens = humanTokens([issuer])
-  // Told to nodes when they are asked for, which is when the door has its port.
-  const nodes = { authority, url: 'https://127.0.0.1:0' }
   const broken = brokenAs(build)
+  const {
+    nodes,
+    tasking,
+    parts: product,
+  } = await compose({
+    ...{ database, own: direct, append, ring, tokens, transit: null },
+    fresh: keepFresh(deciding ?? database, deadlines ? { limit_ms: deadlines.decision_ms } : unhurried.fresh),
+    verify: async () => ({ ...(await direct.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0, accepted: [] }),
+    cursor_key: new Secret(cursorKey),
+    issuer: tokenIssuer,
+    tendKeysSoon: () => {
+      tended = tendKeys(tending).catch(() => {})
+    },
+    // Told to nodes when they are asked for, which is when the door has its port.
+    nodes_url: 'https://127.0.0.1:0',
+    tasking: {
+      database_url: appUrl,
+      primary: guard,
+      onError: (error) => logLevel === 'silent' || console.error(`tasks: ${error.message}`),
+    },
+    patience_ms: deadlines?.decision_ms ?? unhurried.patience_ms,
+  })
   const parts: ServerParts = {
-    ...composed({
-      database,
-      fresh: keepFresh(deciding ?? database, deadlines ? { limit_ms: deadlines.decision_ms } : unhurried.fresh),
-      append,
-      ring,
-      tokens,
-      verify: async () => ({ ...(await direct.transaction('read', (tx) => verifyChains(tx, key))), checkpoints: 0, accepted: [] }),
-      cursor_key: new Secret(cursorKey),
-      issuer: tokenIssuer,
-      keys: {
-        want: keySetSource(ring),
-        sign: createSigner({ ring, transit: null }),
-        tendSoon: () => {
-          tended = tendKeys(tending).catch(() => {})
-        },
-      },
-      nodes,
-      tasks: tasking.tasks,
-      patience_ms: deadlines?.decision_ms ?? unhurried.patience_ms,
-    }),
+    ...product,
     bulkheads: bulkheads(database),
     ...(deadlines ? {} : { slowness: unhurried.slowness }),
     logger: loggerOptions(logLevel),
   }
   const used = broken.parts?.(parts, direct) ?? parts
   const app = await createServer(used)
-  const { aside: _, ...shared } = used
-  const door = has_door
-    ? await createServer({ ...shared, listener: 'nodes', https: await doorOptions(authority, doorHosts(nodes.url, true), new Date()) })
-    : undefined
+  const door = has_door ? (await createDoor(used, nodes, true)).door : undefined
   broken.server?.(app.server)
   return {
     server: app.server,
