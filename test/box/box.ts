@@ -144,6 +144,18 @@ export const bootBox = async ({ is_hybrid = false }: BoxOptions = {}) => {
     }
     throw new Error('something of the box is left after its power was cut')
   }
+  /** Of the disk as a whole: what is written next finds room, or none for bytes or for one more file. */
+  const setDisk = async (room: 'roomy' | 'no bytes' | 'no files') => {
+    const within = async (...words: string[]) => {
+      const { code, out, err } = await run('/usr/bin/nsenter', ['-t', `${keeper.pid}`, '-m', '--', ...words], {})
+      if (code !== 0) throw new Error(`the disk of the box: ${err}`)
+      return out.split('\n').at(-2)?.trim()
+    }
+    const used = (what: string) => within('df', '-B1', `--output=${what}`, join(folder, 'disk'))
+    const size = room === 'no bytes' ? await used('used') : '6G'
+    const nr_inodes = room === 'no files' ? await used('iused') : '4M'
+    await within('mount', '-o', `remount,size=${size},nr_inodes=${nr_inodes}`, join(folder, 'disk'))
+  }
   const stop = async () => {
     keeper.stdin.end()
     await kept
@@ -173,6 +185,7 @@ export const bootBox = async ({ is_hybrid = false }: BoxOptions = {}) => {
       await cut()
       await boot()
     },
+    setDisk,
     stop,
   }
 }

@@ -32,7 +32,7 @@ mount -t tmpfs -o mode=755 box-dev dev
 device() { mknod -m "${4:-666}" "dev/$1" c "$2" "$3"; }
 device null 1 3; device zero 1 5; device full 1 7; device random 1 8; device urandom 1 9; device tty 5 0; device fuse 10 229
 # GPUs without hardware behind them: the open fails with ENXIO where the device filter lets it through, and with EPERM where it does not.
-for gpu in 0 1 2 3; do device "nvidia$gpu" 195 "$gpu"; done
+for gpu in $(seq 0 63); do device "nvidia$gpu" 195 "$gpu"; done
 device nvidiactl 195 255; device nvidia-uvm 511 0
 mkdir dev/pts dev/shm dev/mqueue
 mount -t devpts -o newinstance,ptmxmode=0666,mode=620,gid=5 devpts dev/pts

@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { registeredNode } from '../enrolled-node.ts'
-import { faultWorld } from '../faults/world.ts'
-import { cloneDatabase } from '../postgres.ts'
+import { faultWorld, type Place } from '../faults/world.ts'
 import { nodePlace } from '../ssh/node-place.ts'
 import { commandsOf } from '../typed/commands.ts'
-import { type Box, bootBox } from './box.ts'
+import { type Box, type BoxOptions, bootBox } from './box.ts'
 import { blockOf, operatorOn } from './typing.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -30,7 +29,7 @@ const bringFrom = async (box: Box): Promise<void> => {
     await run('bash', ['-euc', `scp() { command scp -F '${config}' "$@"; }\n${text}`], { cwd: root })
 }
 
-export interface BoxNodeOptions {
+export interface BoxNodeOptions extends BoxOptions {
   readonly sku?: string
   readonly gpus?: number
   /** Done when all is installed, and before anything runs: where a story tries another unit than the shipped one. */
@@ -38,8 +37,11 @@ export interface BoxNodeOptions {
 }
 
 /** A machine that became a node as the guide says: every command typed by somebody who is logged in to it. */
-const boxNode = async (call: Parameters<typeof registeredNode>[0]['call'], { sku = 'box', gpus = 4, alter }: BoxNodeOptions) => {
-  const box = await bootBox()
+export const boxNode = async (
+  call: Parameters<typeof registeredNode>[0]['call'],
+  { sku = 'box', gpus = 64, alter, ...options }: BoxNodeOptions,
+) => {
+  const box = await bootBox(options)
   try {
     const operator = operatorOn(box)
     await bringFrom(box)
@@ -77,14 +79,19 @@ const boxNode = async (call: Parameters<typeof registeredNode>[0]['call'], { sku
     throw error
   }
 }
-export type BoxNode = Awaited<ReturnType<typeof boxNode>>
 
-/** A server process with a database of its own, people, and a node in a box. */
-export const boxPlace = async (options: BoxNodeOptions = {}) => {
-  const clone = await cloneDatabase()
-  const world = await faultWorld(clone, { people: 0 })
+/** Seen from outside of the box, for those who count its sessions or fill its homes. */
+export const machineIn = ({ sku, box }: Awaited<ReturnType<typeof boxNode>>) => {
+  const root = `/proc/${box.firstProcess()}/root`
+  const layout = { sessions_dir: `${root}/var/lib/gatehouse-agent/ssh-sessions`, homes_dir: `${root}/home` }
+  return { sku, sshd: { port: box.port, layout } }
+}
+
+/** A server process on this database, people, and a node in a box. */
+export const boxPlaceOn = async (database: Place & { readonly stop: () => Promise<void> }, options: BoxNodeOptions = {}) => {
+  const world = await faultWorld(database, { people: 0 })
   const place = await nodePlace(world)
-  const closing = [clone.drop, world.stop, place.stop]
+  const closing = [database.stop, world.stop, place.stop]
   const stop = async () => {
     for (const close of closing.splice(0).reverse()) await close()
   }
@@ -97,4 +104,4 @@ export const boxPlace = async (options: BoxNodeOptions = {}) => {
     throw error
   }
 }
-export type BoxPlace = Awaited<ReturnType<typeof boxPlace>>
+export type BoxPlace = Awaited<ReturnType<typeof boxPlaceOn>>

@@ -31,7 +31,12 @@ export const nodePlace = async (world: FaultWorld) => {
 
   const call = callingOn(world, () => server.url)
   const done = async (status: number, ...asked: Parameters<typeof call>) => {
-    const answered = await call(...asked)
+    let answered = await call(...asked)
+    // A busy machine: a question that changes nothing is asked again, as the answer says.
+    for (let tries = 1; asked[1] === 'GET' && answered.status === 503 && tries < 20; tries += 1) {
+      await pause(250)
+      answered = await call(...asked)
+    }
     if (answered.status !== status)
       throw new Error(`${asked[1]} ${asked[2]} was to be answered ${status}: ${answered.status} ${answered.text}`)
     return answered.body
