@@ -1,12 +1,13 @@
 // How long it takes from a revoke to what it is for, on a real node: a server process, the agent's one file, an sshd, and people who are
 // logged in. `npm run campaign:ssh-revokes [-- --rounds 100]`. With `--sessions 2000 --accounts 50 --releases 10` beside a tenant of that weight,
-// who also has homes removed all the while; `--ends` measures ends by time as well.
+// who also has homes removed all the while; `--ends` measures ends by time as well. `--box`: on a machine with systemd, which became a node as the guide says.
 import { parseArgs } from 'node:util'
 import { recordIfWanted } from '../../tools/evidence/records.ts'
+import { boxNode, machineIn } from '../box/node.ts'
 import { ownPostgres } from '../faults/own-postgres.ts'
 import { faultWorld } from '../faults/world.ts'
 import { logIn, stayIn } from './client.ts'
-import { heavyTenant } from './heavy-tenant.ts'
+import { heavyTenant, type Machine } from './heavy-tenant.ts'
 import { nodePlace } from './node-place.ts'
 
 const { values } = parseArgs({
@@ -16,6 +17,7 @@ const { values } = parseArgs({
     accounts: { type: 'string', default: '50' },
     releases: { type: 'string', default: '0' },
     ends: { type: 'boolean', default: false },
+    box: { type: 'boolean', default: false },
     record: { type: 'boolean', default: false },
   },
 })
@@ -32,11 +34,12 @@ const share = (times: readonly number[], part: number): number =>
 const postgres = await ownPostgres()
 const world = await faultWorld(postgres, { people: 0 })
 const place = await nodePlace(world)
+const in_box = values.box ? await boxNode(place.call, { sku: 'revokes' }) : undefined
 type Measured = 'key_gone' | 'session_ended' | 'login_refused' | 'time_over'
 const measured: Record<Measured, number[]> = { key_gone: [], session_ended: [], login_refused: [], time_over: [] }
 let [survived, faults] = [0, 0]
 try {
-  const node = await place.node('revokes')
+  const node: Machine = in_box ? machineIn(in_box) : await place.node('revokes')
   const { sku, sshd } = node
   const [owner, member] = [await place.pair('asha'), await place.pair('axel')]
   const heavy = is_heavy ? await heavyTenant(place, node, weight) : undefined
@@ -76,6 +79,7 @@ try {
   await staying.close()
   await heavy?.end()
 } finally {
+  await in_box?.stop()
   await place.stop()
   await world.stop()
   await postgres.stop()

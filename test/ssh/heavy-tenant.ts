@@ -5,7 +5,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { NodePlace } from './node-place.ts'
 
-type Machine = Awaited<ReturnType<NodePlace['node']>>
+type Layout = Awaited<ReturnType<NodePlace['node']>>['sshd']['layout']
+/** Where its people log in, and where its files lie as this process sees them. */
+export interface Machine {
+  readonly sku: string
+  readonly sshd: { readonly port: number; readonly layout: Pick<Layout, 'sessions_dir' | 'homes_dir'> }
+}
 
 export interface Weight {
   readonly accounts: number

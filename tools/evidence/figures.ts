@@ -106,9 +106,10 @@ export const figures = {
     claim: 'A revoke ends the open SSH session and refuses the next login.',
     goal: 'p99 within 2 s of the answer',
     asked_by: 'SG-19',
-    command: 'npm run campaign:ssh-revokes -- --record',
+    command: 'npm run campaign:ssh-revokes -- --box --record',
     paths: [
       'agent/src',
+      'agent/systemd',
       'server/src/fleet/access-grants',
       'server/src/fleet/allocations',
       'server/src/fleet/node-tasks',
@@ -119,8 +120,8 @@ export const figures = {
     claim: 'A revoke, or an end by time, does not wait for another tenant on the node.',
     goal: 'p99 within 2 s beside 2 000 sessions of 50 accounts and 10 homes of 60 000 files being removed',
     asked_by: 'SG-25',
-    command: 'npm run campaign:ssh-revokes -- --sessions 2000 --accounts 50 --releases 10 --ends --record',
-    paths: ['agent/src'],
+    command: 'npm run campaign:ssh-revokes -- --box --sessions 2000 --accounts 50 --releases 10 --ends --record',
+    paths: ['agent/src', 'agent/systemd'],
   },
   'decide-engines': {
     claim: 'A decision is faster than with casbin, CASL, cedar-wasm and opa-wasm.',
