@@ -236,6 +236,20 @@ export const scenesOn = (live: LiveServer, stage: Stage) => {
     await invitationsOn(live).newcomer()
   }
 
+  /** A node that names its GPUs: one is held, one was given back; and a policy that has yet to reach the node. */
+  const namedDevices = () =>
+    on({}, async (access) => {
+      access.model.speak(2)
+      const devices = [0, 1].map((index) => ({ index, paths: [`/dev/nvidia${index}`] }))
+      await access.model.describe({ devices, shared_devices: [], ssh_host: 'gpu.example', ssh_port: 22, ssh_host_keys: [] })
+      await access.allocation('asha')
+      const back = await access.allocation('asha')
+      await done('allocation.release', { person: 'asha', params: { allocation_id: back.id }, body: leaving })
+      await access.model.settle()
+      const params = { ...byAmara.params, key: 'access.session_tasks_max' }
+      await done('policy.value.set_of_project', { person: 'alice', params, body: { value: 4000, reason } })
+    })
+
   return {
     accountsOfThePlatform,
     addressed,
@@ -250,5 +264,6 @@ export const scenesOn = (live: LiveServer, stage: Stage) => {
     failures,
     oldSigners,
     sessions,
+    namedDevices,
   }
 }

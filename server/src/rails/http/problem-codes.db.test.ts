@@ -9,7 +9,7 @@ import { exchangeGrant, tokenTypes } from '@gatehouse/contract/oauth'
 import { oauthErrorOf } from '@gatehouse/contract/oauth-errors'
 import { revokeOperatorCredential } from '@gatehouse/contract/operator-credentials'
 import { createOrganization, listOrganizations, readOrganization, updateOrganization } from '@gatehouse/contract/organizations'
-import { setOrganizationPolicyValue } from '@gatehouse/contract/policies'
+import { removeProjectPolicyValue, setOrganizationPolicyValue, setProjectPolicyValue } from '@gatehouse/contract/policies'
 import { ProblemDetails } from '@gatehouse/contract/problem-details'
 import { type ProblemCode, problems } from '@gatehouse/contract/problems'
 import { readProject, restoreProject } from '@gatehouse/contract/projects'
@@ -104,6 +104,18 @@ describe('errors', () => {
     ssh_key_not_personal: [
       'allocation.access_grant.create',
       () => letIn({ grantee_user_id: user('axel'), ssh_key_id: sshKeyOf('of_project') }),
+    ],
+    ssh_key_kind_not_allowed: [
+      'allocation.access_grant.create',
+      async () => {
+        const key = 'access.required_key_kinds'
+        const params = { project_id: project.aurora, key }
+        await live.ask('alice', setProjectPolicyValue, { params, body: { value: 'security_key' } })
+        const { body } = await live.ask('axel', createSshKey, { body: { name: 'plain', public_key: newKeyLine() } })
+        return letIn({ grantee_user_id: user('axel'), ssh_key_id: body.id }).finally(() =>
+          live.ask('alice', removeProjectPolicyValue, { params, body: {} }),
+        )
+      },
     ],
     allocation_not_found: ['allocation.read', () => live.ask('asha', readAllocation, { params: { allocation_id: nobody } })],
     allocation_not_active: [

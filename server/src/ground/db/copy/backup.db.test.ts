@@ -39,6 +39,10 @@ const fillNode = async () => {
   const [hers, his] = [await stage.key('asha'), await stage.key('axel')]
   const { id } = await stage.allocation('asha', [hers])
   await stage.granted('asha', id, 'axel', his)
+  await live.sql(
+    'insert into allocation_devices (allocation_id, node_id, device_index, held_since) select id, node_id, 0, now() from allocations where id = $1',
+    [id],
+  )
   stage.stop()
   await live.sql(
     `insert into ssh_sessions (id, node_id, session_id, allocation_id, fingerprint, user_ids, grant_ids, started_at)
