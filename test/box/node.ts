@@ -23,7 +23,10 @@ const bringFrom = async (box: Box): Promise<void> => {
     'IdentitiesOnly yes',
     'StrictHostKeyChecking no',
   ]
-  writeFileSync(config, ['Host gpu-001', ...settings, 'UserKnownHostsFile /dev/null', 'LogLevel ERROR', ''].join('\n'))
+  writeFileSync(
+    config,
+    ['Host gpu-001', ...settings, 'UserKnownHostsFile /dev/null', 'LogLevel ERROR', 'ConnectionAttempts 30', ''].join('\n'),
+  )
   // A name that only the operator's own settings know is told to scp; all else is as it stands.
   for (const { text } of commandsOf(blockOf('npm run bundle:agent').text))
     await run('bash', ['-euc', `scp() { command scp -F '${config}' "$@"; }\n${text}`], { cwd: root })

@@ -58,7 +58,16 @@ export interface Operator {
 /** Somebody who is logged in to the box as root, over ssh: what one command sets, the next one sees, and an unset variable ends the shell. */
 export const operatorOn = (box: Pick<Box, 'port' | 'root_key' | 'share'>): Operator => {
   const reach = ['-F', 'none', '-p', `${box.port}`, '-i', box.root_key, '-o', 'IdentitiesOnly=yes', '-o', 'BatchMode=yes']
-  const quiet = ['-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null', '-o', 'LogLevel=ERROR']
+  const quiet = [
+    '-o',
+    'StrictHostKeyChecking=no',
+    '-o',
+    'UserKnownHostsFile=/dev/null',
+    '-o',
+    'LogLevel=ERROR',
+    '-o',
+    'ConnectionAttempts=30',
+  ]
   const child = spawn('/usr/bin/ssh', [...reach, ...quiet, 'root@127.0.0.1', 'bash -l -u'], { stdio: ['pipe', 'pipe', 'pipe'] })
   child.stdin.on('error', () => {})
   const hear = listener(child)
