@@ -103,9 +103,11 @@ export const judgeQuestions = async <Told>(
   let hasAskedAboutSelf = false
   // How often a tenant of strangers changed is nobody's business, nor that there is one.
   const known: string[] = []
-  /** Whose time it takes: that of the tenant whose rules are judged; a stranger there, and who is of the platform, uses their own. */
+  /** Whose time it takes: that of the tenant whose rules are judged; a stranger there, and who is of the platform, uses their own, or their home's. */
   const payer = ({ asked: { place }, callers }: Ground): string =>
-    place.tenant_id !== null && isOfTenant(standingIn(caller, read.standing(callers))) ? place.tenant_id : caller.id
+    place.tenant_id !== null && isOfTenant(standingIn(caller, read.standing(callers)))
+      ? place.tenant_id
+      : (caller.home_tenant_id ?? caller.id)
   const judgeOne = (ground: Ground): Told => {
     const { asked } = ground
     const { actor, action, resource_type, attributes } = asked

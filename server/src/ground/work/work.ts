@@ -29,14 +29,28 @@ export interface Machine<C extends MachineType = MachineType> {
   readonly type: C
   readonly id: string
   readonly credential_id: string
+  /** The tenant that it lives in, where it lives in one: what it takes is that tenant's, however many machines the tenant has. */
+  readonly home_tenant_id?: string | null
   readonly token?: HeldToken
 }
 
 /** Who asks. `system` is the product itself: a first sign-in, a cascade, an expiry; its id names which. People have no token of ours. */
 export type Actor =
-  | { readonly type: 'user'; readonly id: string; readonly credential_id?: undefined; readonly token?: undefined }
+  | {
+      readonly type: 'user'
+      readonly id: string
+      readonly credential_id?: undefined
+      readonly home_tenant_id?: undefined
+      readonly token?: undefined
+    }
   | Machine
-  | { readonly type: 'system'; readonly id: string; readonly credential_id?: undefined; readonly token?: undefined }
+  | {
+      readonly type: 'system'
+      readonly id: string
+      readonly credential_id?: undefined
+      readonly home_tenant_id?: undefined
+      readonly token?: undefined
+    }
 
 export type Severity = 'info' | 'warning' | 'high'
 

@@ -27,6 +27,9 @@ const requireMayAsk = async ({ actor, fresh, trail, source_ip }: Asker, { org_id
   requireAllowed(trail, { alternatives: ['auth.token.introspect'], kind, place, is_there: true }, facts)
 }
 
+/** What one takes of the event loop; the bench `introspect` says how many there are in a second. */
+const introspection_ms = 0.1
+
 /** All that is said of a token that does not count, whatever the reason. */
 const inactive: Reply<typeof Op> = { active: false }
 
@@ -58,6 +61,7 @@ export const introspectToken = ({ keys, issuer, gate }: OAuthParts): Asking<type
   return async (asker, { body: { token } }) => {
     const home = await gate.homeOf(asker.actor.id)
     if (!home) throw new Problem('token_invalid')
+    await asker.turns.enter(home.org_id, asker.fresh.limit_ms, introspection_ms)
     await requireMayAsk(asker, home)
     try {
       const live = await read(token, asker.fresh)

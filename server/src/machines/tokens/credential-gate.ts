@@ -61,7 +61,9 @@ export const credentialGate = <C extends CredentialClassName, H extends Home, K 
   const none: ReadonlySet<string> = new Set()
   const homeOf = keepFound(database.reader, of.findHome)
 
-  const actorOf = ({ actor_id: id, key_id: credential_id }: Located<H>): Machine<C> => ({ type: of.type, id, credential_id })
+  const actorOf = ({ actor_id: id, key_id: credential_id, home: { org_id: home_tenant_id } }: Located<H>): Machine<C> => ({
+    ...{ type: of.type, id, credential_id, home_tenant_id },
+  })
 
   const wantOfActor = (actor_id: string, { org_id: tenant_id, project_id }: H) => ({
     actor_id,

@@ -78,7 +78,7 @@ export const identifyMachine = (wantKeys: () => Wanted<KeySet>, accepted: Accept
       actions: new Set(scope),
       ...(act && { act }),
     }
-    const actor: Actor = { type: actor_type, id: actor_id, credential_id, token }
+    const actor: Actor = { type: actor_type, id: actor_id, credential_id, home_tenant_id: org_id, token }
     await identified(actor, () => read(shown.token, fresh))
     await useProof()
     return actor

@@ -218,9 +218,14 @@ export const mount = (app: FastifyInstance, answering: Answer, rails: Mounting):
     }
   }
 
-  /** Whose time and connections it takes: those of the tenant that the path names; a stranger there, and who names none, takes their own. */
+  /**
+   * Whose time and connections it takes: those of the tenant that the path names. A stranger there, and who names none, takes their own; a machine
+   * its tenant's, which would otherwise have a share for each of its machines.
+   */
   const tenantOf = async ({ fresh, params }: FastifyRequest, actor: Actor): Promise<string> =>
-    ('ask' in answering ? undefined : await tenantNamed?.(fresh, actor, params as Record<string, string>)) ?? actor.id
+    ('ask' in answering ? undefined : await tenantNamed?.(fresh, actor, params as Record<string, string>)) ??
+    actor.home_tenant_id ??
+    actor.id
 
   app.route({
     method: operation.method,

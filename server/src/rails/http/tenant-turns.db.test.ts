@@ -7,6 +7,7 @@ import { expect, test } from 'vitest'
 import type { Database } from '#ground/db/database.ts'
 import { noRateLimits, seeded, serverFixture } from '../../../../test/live-server.ts'
 import { machineWithSecret } from '../../../../test/machine-credential.ts'
+import { oauthClient, postForm } from '../../../../test/oauth-client.ts'
 import { type TenantTurns, tenantTurns } from './tenant-turns.ts'
 
 const { org, project } = seeded
@@ -29,7 +30,7 @@ const payerOf = (tenant: string) => {
 const breakable: TenantTurns = {
   mayBorrow: frozen.mayBorrow,
   each: (items, limit_ms, tenantOf, make) => frozen.each(items, limit_ms, (item) => payerOf(tenantOf(item)), make),
-  enter: (tenant, limit_ms) => frozen.enter(payerOf(tenant), limit_ms),
+  enter: (tenant, limit_ms, cost_ms) => frozen.enter(payerOf(tenant), limit_ms, cost_ms),
   // The noisy tenant alone pays: what others take on a busy machine must not use up their share.
   charge: (tenant, ms) => frozen.charge(tenant, tenant === org.aurora ? ms : 0),
   payer: (tenant, limit_ms) => {
@@ -48,16 +49,17 @@ const counted = (database: Database): Database => ({
     return database.transaction(mode, within, options)
   },
 })
-type Machine = Awaited<ReturnType<typeof machineWithSecret>>
-let noisy_machine: Machine
-let other_machine: Machine
+let noisy_machine: Awaited<ReturnType<typeof oauthClient>>
+let noisy_token: string
+let other_machine: Awaited<ReturnType<typeof machineWithSecret>>
 const live = serverFixture(
   {
     policies: noRateLimits,
     parts: (parts) => ({ ...parts, database: counted(parts.database), bulkheads: { ...parts.bulkheads, turns: breakable } }),
   },
   async (started) => {
-    noisy_machine = await machineWithSecret(started)
+    noisy_machine = await oauthClient(started)
+    noisy_token = await noisy_machine.token()
     other_machine = await machineWithSecret(started, { org_id: org.borealis, project_id: project.borealis })
   },
 )
@@ -70,6 +72,9 @@ const create = () => {
 }
 const exported = () => live.ask('alice', listOrganizationAuditLogs, { params, query: { format: 'jsonl' } })
 
+/** A machine of the noisy tenant by a token: what it asks without a place, or in one that is not its own, is its tenant's. */
+const asMachine = () => ({ authorization: `Bearer ${noisy_token}` })
+
 /** Of each kind of operation one that the noisy tenant asks. */
 const kinds: Record<string, () => Promise<{ status: number }>> = {
   'a list': () => live.ask('alice', listOrganizationMembers, { params }),
@@ -79,12 +84,17 @@ const kinds: Record<string, () => Promise<{ status: number }>> = {
   'a change': create,
   'a decision': () => live.ask('alice', decide, { body: allowed }),
   'a batch': () => live.ask('alice', decideBatch, { body: { questions: Array(50).fill(allowed) } }),
-  'a token': () => noisy_machine.ask(),
+  'an introspection': () => noisy_machine.introspect({ token: noisy_token }),
+  'an introspection by a token': () => postForm(live, '/oauth2/introspect', { token: noisy_token }, asMachine()),
+  'an end of a token by its client': () => noisy_machine.revoke({ token: 'none of ours' }),
+  'a question of a machine about a place of strangers': () =>
+    live.ask(null, decide, { body: { action: 'project.read', resource: { type: 'project', id: project.borealis } }, headers: asMachine() }),
+  'a token': () => noisy_machine.machine_ask(),
   'a token by a key of the caller’s': () => {
     made += 1
-    return noisy_machine.ask({}, { 'idempotency-key': `turn-${made}` })
+    return noisy_machine.machine_ask({}, { 'idempotency-key': `turn-${made}` })
   },
-  'a refused token': () => noisy_machine.ask({ audience: 'nobody' }),
+  'a refused token': () => noisy_machine.machine_ask({ audience: 'nobody' }),
 }
 const tokens = async () =>
   (await live.sql<{ n: number }>('select count(*)::int as n from issued_tokens where org_id = $1', [org.aurora]))[0]!.n

@@ -224,9 +224,9 @@ export const tenantTurns = (pause: (ms: number) => Promise<unknown> = pauseFor) 
   return {
     each,
     /** Before a request begins: at once, or when its tenant has a turn. */
-    enter: async (tenant: string, limit_ms: number): Promise<void> => {
-      if (mustWait(tenant, false)) await turnOf(tenant, { limit_ms, hasBegun: false, cost_ms: request_ms })
-      charge(tenant, request_ms)
+    enter: async (tenant: string, limit_ms: number, cost_ms: number = request_ms): Promise<void> => {
+      if (mustWait(tenant, false)) await turnOf(tenant, { limit_ms, hasBegun: false, cost_ms })
+      charge(tenant, cost_ms)
     },
     charge,
     /** Whether it may have more than one connection: not while it is past its share and others ask. */
