@@ -14,12 +14,11 @@ import { described, dropTemplate, makeTemplate, type Template, templateKey } fro
 
 const root = join(import.meta.dirname, '..')
 // Nothing here outlives the run, so nothing need survive a power cut.
-// Hundreds of small databases live for seconds: vacuuming them, compiling their queries, and planning a statement for each of its first five sets
-// of values would cost more than it gains.
+// Hundreds of small databases live for seconds: vacuuming them, and compiling their queries, would cost more than it gains.
 const settings = {
   ...{ fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', wal_level: 'minimal', max_wal_senders: '0' },
   ...{ autovacuum: 'off', jit: 'off', max_connections: '300', max_parallel_workers_per_gather: '0' },
-  ...{ plan_cache_mode: 'force_generic_plan', update_process_title: 'off' },
+  update_process_title: 'off',
 }
 
 type Started = { superuserUrl: string; socket_folder: string | null; template: Template; stop(): Promise<void> }
