@@ -33,14 +33,14 @@ describe.skipIf(!hasPart('systemd'))('whom a machine believes, and what is on it
     const { place, node, box } = story()
     const [first, second] = [66_000, 66_001]
     await box.sure(`useradd --no-log-init -u ${first} -m taken; groupadd -g ${second} taken-too`)
-    const before = await box.sure('getent passwd taken; getent group taken-too; stat -c %u:%g /home/taken')
+    const before = await box.sure('getent passwd taken; getent group taken-too; stat -c %u:%g ~taken')
     const { username, id } = await place.allocation('asha', node.sku, [owner])
     const [uid, gid] = (await box.sure(`id -u ${username}; id -g ${username}`)).split('\n').map(Number)
     expect([uid, gid].filter((each) => each === first || each === second)).toEqual([])
-    expect(await box.sure('getent passwd taken; getent group taken-too; stat -c %u:%g /home/taken')).toBe(before)
+    expect(await box.sure('getent passwd taken; getent group taken-too; stat -c %u:%g ~taken')).toBe(before)
     await place.done(202, 'asha', 'POST', `/api/v1/allocations/${id}/release`, { body: {} })
     await place.untilState(id, 'released')
-    expect(await box.sure('getent passwd taken; getent group taken-too; stat -c %u:%g /home/taken')).toBe(before)
+    expect(await box.sure('getent passwd taken; getent group taken-too; stat -c %u:%g ~taken')).toBe(before)
   })
 
   test.for([

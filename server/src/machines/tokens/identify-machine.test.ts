@@ -78,6 +78,7 @@ describe('identifying a machine', () => {
       type: 'service_account',
       id: claims.sub,
       credential_id: record.credential_id,
+      home_tenant_id: claims.org_id,
       token: { jti: claims.jti, tenant_id: claims.org_id, project_id: claims.project_id, actions: new Set(record.scope) },
     })
   })

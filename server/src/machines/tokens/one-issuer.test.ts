@@ -15,9 +15,9 @@ const makesTokens = /\bsignedToken\(/
 
 test('TI-01 nothing signs but the signer of tokens, that of checkpoints and that of tasks for nodes', () => {
   expect(holding(makesSignatures, texts)).toEqual([
+    'server/src/fleet/task-signers/task-signing.ts',
     'server/src/ground/installation/checkpoint.ts',
     'server/src/machines/keys/signer.ts',
-    'server/src/fleet/task-signers/task-signing.ts',
   ])
 })
 
