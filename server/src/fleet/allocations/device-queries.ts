@@ -34,8 +34,8 @@ const Told = Exactly({ protocol_version: Type.Integer(), devices: Nullable(Type.
 
 /**
  * What an allocation's node understands, and the device nodes that its sessions may open there: of its own GPUs, and those that every one needs. Null
- * where the node has said none and it has none. Where the node says some and none is its own, or where it has some of which the node says nothing
- * any more, nothing: it is never more than its own.
+ * where the node has said that it has none. Nothing where the node has not described itself yet, says some of which none is its own, or says nothing
+ * any more of its own: it is never more than its own.
  */
 export const toldOfDevices = (allocation_id: string) => sql(Told)`
   select n.protocol_version, h.indexes is not null as has_devices,
@@ -44,7 +44,7 @@ export const toldOfDevices = (allocation_id: string) => sql(Told)`
                  where (e ->> 'index')::int = any(h.indexes)
                 union select unnest(n.shared_devices)
                 order by 1)
-              when n.devices <> '[]' then '{}'::text[] end as devices
+              when n.devices <> '[]' or n.described_at is null then '{}'::text[] end as devices
     from allocations a join nodes n on n.id = a.node_id
    cross join lateral (select array_agg(d.device_index) as indexes from allocation_devices d
                         where d.allocation_id = a.id and d.released_at is null) h

@@ -124,6 +124,23 @@ describe('which GPUs an allocation has', () => {
     ])
   })
 
+  test.for([
+    ['GPUs', description(2), ['/dev/nvidia0', ...shared].sort()],
+    ['that it has none', description(0), undefined],
+  ] as const)(
+    'SG-24 placement: node of version 2 has not described itself → sessions open no GPU; it says %s → as it says',
+    async ([, said, opened]) => {
+      const scene = await sceneOn(live, 2)
+      scene.node.speak(2)
+      await scene.node.settle()
+      const id = await scene.active({ gpus: 1 })
+      expect([devicesOf(scene, id, provision), devicesOf(scene, id)]).toEqual([[], []])
+      await scene.node.describe(said)
+      await scene.node.settle()
+      expect(devicesOf(scene, id)).toEqual(opened)
+    },
+  )
+
   test('SG-24 placement: node says fewer GPUs than it was registered with → no more is placed than it says', async () => {
     const scene = await described(4, description(1))
     expect((await scene.ask({ gpus: 2 })).body.state).toBe('requested')
@@ -148,7 +165,7 @@ describe('what a node says later', () => {
     expect(await indexesOf(scene, ids)).toEqual([null, null])
     scene.node.speak(2)
     await scene.node.settle()
-    expect(membersOf(scene, install, ids[0]!)).not.toContain('devices')
+    expect(devicesOf(scene, ids[0]!)).toEqual([])
     await scene.node.describe(description(4))
     expect((await scene.read(ids[0]!)).runtime_sync.status).toBe('pending')
     await scene.node.settle()
