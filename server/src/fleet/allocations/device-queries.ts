@@ -30,7 +30,12 @@ export const holdDevices = (_proof: Authorized<Action, object>, allocation_id: s
   select id, node_id, device_index, ${now} from free where count >= gpus and place <= gpus order by device_index
   returning device_index`
 
-const Told = Exactly({ protocol_version: Type.Integer(), devices: Nullable(Type.Array(Type.String())), has_devices: Type.Boolean() })
+const Told = Exactly({
+  protocol_version: Type.Integer(),
+  is_described: Type.Boolean(),
+  devices: Nullable(Type.Array(Type.String())),
+  has_devices: Type.Boolean(),
+})
 
 /**
  * What an allocation's node understands, and the device nodes that its sessions may open there: of its own GPUs, and those that every one needs. Null
@@ -38,7 +43,7 @@ const Told = Exactly({ protocol_version: Type.Integer(), devices: Nullable(Type.
  * any more of its own: it is never more than its own.
  */
 export const toldOfDevices = (allocation_id: string) => sql(Told)`
-  select n.protocol_version, h.indexes is not null as has_devices,
+  select n.protocol_version, n.described_at is not null as is_described, h.indexes is not null as has_devices,
          case when h.indexes is not null then array(
                 select p.path from jsonb_array_elements(n.devices) e cross join lateral jsonb_array_elements_text(e -> 'paths') p (path)
                  where (e ->> 'index')::int = any(h.indexes)

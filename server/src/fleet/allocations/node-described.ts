@@ -16,8 +16,8 @@ const proof = systemProof('node_tending', 'allocation.create', {})
  */
 const giveDevices = async (work: Work, row: AllocationRow): Promise<void> => {
   const held = await work.tx.many(holdDevices(proof, row.id, work.now))
-  const { devices, has_devices } = await work.tx.one(toldOfDevices(row.id))
-  if (held.length === 0 && (has_devices || devices === null)) return
+  const { devices, has_devices, is_described } = await work.tx.one(toldOfDevices(row.id))
+  if (held.length === 0 && (has_devices || devices === null || !is_described)) return
   record(work, {
     action: 'allocation.devices.give',
     ...recordedOf(row),
