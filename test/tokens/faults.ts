@@ -238,7 +238,9 @@ export const faults: Readonly<Record<AttackName, Readonly<Record<string, readonl
   'TI-06 T12 garbled policy': {
     'a lifetime has a fallback': [fallingBack('own_limit', 'chains.own', '3600')],
     'the maximum has a fallback': [fallingBack('max_ttl', 'chains.longest', '3600')],
-    'a refusal is not recorded': [inside('machines/tokens/issue-token', 'await deny({ caller, trail, payer }, verified, request, error)', '')],
+    'a refusal is not recorded': [
+      inside('machines/tokens/issue-token', 'await deny({ caller, trail, payer }, verified, request, error)', ''),
+    ],
   },
   'TI-09 T13 scope': {
     'what is not held is granted': [inside('machines/tokens/token-policy', 'held.has(key) && can_carry', 'can_carry')],
