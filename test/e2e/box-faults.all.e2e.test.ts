@@ -28,9 +28,11 @@ describe.skipIf(!hasPart('systemd'))('what happens to a machine (needs systemd)'
       const grant = await place.grant('asha', allocation.id, 'axel', member!)
       const other = await place.allocation('asha', node.sku, [owner!])
       const [revoked, released] = [await stayIn(box, allocation.username, member!), await stayIn(box, other.username, owner!)]
+      await box.sure('mkdir -p /etc/room')
       await box.setDisk(left)
-      // Red control: there really is no room.
-      expect((await box.shell('mkdir /etc/room && echo room > /etc/room/for-this')).err).toContain('No space left on device')
+      // Red control: there really is no room, also where somebody removed a file meanwhile.
+      const fill = 'for file in $(seq 10000); do echo room > /etc/room/$file || break; done'
+      expect((await box.shell(fill)).err).toContain('No space left on device')
       await place.revoke('asha', allocation.id, grant)
       await revoked.ended
       await untilRefused(member!)
